@@ -142,6 +142,7 @@ static bool make_all2allv(sheets *s, const gt_collective_matches *matches,
     s->all2allv = gt_collective_all2allv(matches, wide, mismatch_of(options), &skipped, error);
     if (!s->all2allv) return false;
     warn_skipped(skipped);
+    if (s->findings) s->findings->disagreeing += skipped;
     s->all2allv_summary = gt_collective_all2allv_summary(s->all2allv, &options->aggregations);
     if (options->heatmap) s->heatmap = gt_collective_all2allv_heatmap(s->events, options->world_size);
     return true;

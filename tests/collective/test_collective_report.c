@@ -590,9 +590,62 @@ static void lists_in_text(void **state)
     gt_int_list_free(&list);
 }
 
+/* Each rank counts only the groups that it is in, so both pairs are group 1. */
+static void test_different_groups_of_one_name(void **state)
+{
+    (void)state;
+    run r = new_run(4);
+    collective left = {"allreduce", "Float", 1048576, 1048576, .group = "1", .ranks = "[0, 1]"};
+    collective right = {"allreduce", "Float", 2097152, 2097152, .group = "1", .ranks = "[2, 3]"};
+    collective world = {"allreduce", "Float", 524288, 524288, .group = "0", .ranks = "[0, 1, 2, 3]",
+                        .size = 4};
+    for (size_t rank = 0; rank < 4; rank++) {
+        add(&r, rank, 10 + (double)rank, 50 - (double)rank, rank < 2 ? left : right);
+        add(&r, rank, 100, 10, world);
+    }
+    make(&r);
+    expect(&r, "nccl_implicit_sync",
+           "collective_id,Process Group Name,Process Group Ranks,In msg nelems,comm_latency,rank_1_wait_time,"
+           "rank_2_wait_time\n"
+           "1:0_0,1:0,[0, 1],1048576,49,0.0,\n"
+           "0_0,0,[0, 1, 2, 3],524288,10,0.0,0.0\n"
+           "1:2_0,1:2,[2, 3],2097152,47,,1.0\n");
+    end(&r);
+}
+
+/* Groups of one name that share their first rank but not all: each has all its ranks in its name. */
+static void test_different_groups_with_a_common_first_rank(void **state)
+{
+    (void)state;
+    run r = new_run(3);
+    static const char *const lists[] = {"[0, 1]", "[1, 2]", "[0, 2]"};
+    for (size_t rank = 0; rank < 3; rank++)
+        add(&r, rank, 10, 50, (collective){"allreduce", "Float", 8, 8, .group = "a", .ranks = lists[rank]});
+    make(&r);
+    expect(&r, "nccl_long", "collective_id,rank\na:0,1_0,0\na:1,2_0,1\na:0,2_0,2\n");
+    end(&r);
+}
+
+/* Ranks that only disagree on who is in a group are in one group. */
+static void test_one_group_with_different_lists(void **state)
+{
+    (void)state;
+    run r = new_run(3);
+    static const char *const lists[] = {"[0, 1, 2]", "[0, 1, 2]", "[0, 2]"};
+    for (size_t rank = 0; rank < 3; rank++)
+        add(&r, rank, 10, 50, (collective){"allreduce", "Float", 8, 8, .group = "a", .ranks = lists[rank]});
+    assert_false(gt_collective_tables(rows_of(&r), &r.options, &r.tables, NULL, &r.error));
+    assert_string_equal(r.error.text, "Metadata mismatch in 'Process Group Ranks' for collective a_0: "
+                                      "['[0, 1, 2]' '[0, 2]']");
+    end(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_different_groups_of_one_name),
+        cmocka_unit_test(test_different_groups_with_a_common_first_rank),
+        cmocka_unit_test(test_one_group_with_different_lists),
         cmocka_unit_test(waits_and_bandwidths_of_every_kind),
         cmocka_unit_test(sheets_are_in_order),
         cmocka_unit_test(kernels_without_metadata_are_matched_by_order),

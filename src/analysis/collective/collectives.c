@@ -417,6 +417,7 @@ bool gt_collectives_number_by_steps(gt_table *rows, const int64_t *steps, gt_col
         return false;
     }
     bool one_stream = ranks_have_one_stream(rows);
+    gt_collectives_separate_groups(rows);
     read_json(rows);
     bool by_order_alone = one_stream && all_groups_unknown(rows);
     name_groups(rows, by_order_alone);

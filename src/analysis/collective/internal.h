@@ -56,6 +56,12 @@ gt_collective_shifts gt_collective_shifts_find(const gt_table *rows, const gt_gr
                                                const uint32_t *by_start, const int64_t *steps,
                                                gt_collective_unlike *unlike);
 
+/* ---- different process groups of one name (groups.c) ---- */
+
+/* Gives process groups with the same name and no rank in common names of their own. The rows are those of all
+ * ranks, in order of ranks, before their JSON is read. Does nothing if that was done. */
+void gt_collectives_separate_groups(gt_table *rows);
+
 /* ---- lists of aggregations (aggregations.c) ---- */
 
 /* The aggregates of a gt_table_group call, collected at run time. {0} is an empty list. */

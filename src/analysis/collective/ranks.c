@@ -227,10 +227,10 @@ static void warn_of_group(const gt_table *rows, member *ranks, size_t count, siz
     gt_buffer_free(&counts);
 }
 
-void gt_collectives_warn_uneven(const gt_table *rows, const bool *have_trace, size_t rank_count,
-                                bool by_steps)
+void gt_collectives_warn_uneven(gt_table *rows, const bool *have_trace, size_t rank_count, bool by_steps)
 {
     if (!rows->row_count) return;
+    gt_collectives_separate_groups(rows);
     members all = find_members(rows, have_trace, rank_count);
     size_t uneven = 0, first = 0, first_count = 0;
     for (size_t begin = 0, end; begin < all.count; begin = end) {
@@ -261,10 +261,10 @@ static size_t usual_count(member *ranks, size_t count)
     return usual;
 }
 
-void gt_collectives_find_uneven(const gt_table *rows, const bool *have_trace, size_t rank_count,
-                                bool *is_uneven)
+void gt_collectives_find_uneven(gt_table *rows, const bool *have_trace, size_t rank_count, bool *is_uneven)
 {
     if (!rows->row_count) return;
+    gt_collectives_separate_groups(rows);
     members all = find_members(rows, have_trace, rank_count);
     for (size_t begin = 0, end; begin < all.count; begin = end) {
         for (end = begin; end < all.count && all.items[end].group == all.items[begin].group;) end++;

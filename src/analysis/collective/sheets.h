@@ -3,6 +3,7 @@
  *     nccl_long, nccl_summary_long                      collectives.c
  *     coll_analysis (of one trace)                      collectives.c
  *     clock_offset_us (of nccl_long)                    clocks.c
+ *     which process groups have one name                groups.c
  *     which ranks ran, and have equal numbers of them   ranks.c
  *     which traces begin with a later step              shifts.c
  *     nccl_implicit_sync, nccl_summary_implicit_sync    sync.c
@@ -73,14 +74,15 @@ double *gt_collectives_find_apart(const gt_table *rows, const gt_base_time *base
 enum { GT_COLLECTIVE_RANKS_MAX = 1000000 }; /* larger numbers are damage */
 int64_t gt_collectives_ranks_named(const gt_table *rows);
 
-/* Warns once if the ranks of a process group have different numbers of kernels in it. have_trace[rank]:
+/* The next three give different process groups of one name names of their own: collectives of the ranks [0,
+ * 1] and [2, 3] that are both of group "1" are then of groups "1:0" and "1:2".
+ *
+ * Warns once if the ranks of a process group have different numbers of kernels in it. have_trace[rank]:
  * the rank's trace was read, so that it has none if it has no rows. by_steps: they will be matched by the
  * numbers of steps. */
-void gt_collectives_warn_uneven(const gt_table *rows, const bool *have_trace, size_t rank_count,
-                                bool by_steps);
+void gt_collectives_warn_uneven(gt_table *rows, const bool *have_trace, size_t rank_count, bool by_steps);
 /* Sets is_uneven of ranks that have another number of kernels in a process group than most of it. */
-void gt_collectives_find_uneven(const gt_table *rows, const bool *have_trace, size_t rank_count,
-                                bool *is_uneven);
+void gt_collectives_find_uneven(gt_table *rows, const bool *have_trace, size_t rank_count, bool *is_uneven);
 
 /* Turns the rows of all ranks, in order of ranks, into nccl_long: names the groups, numbers the collectives
  * in them, and gives the columns their types and order. True if collectives can be matched by their order
@@ -144,7 +146,8 @@ typedef struct gt_collective_sync {
     const gt_collective_matches *matches;
     uint32_t *collectives; /* numbers of such collectives in the matches, ascending */
     size_t count;
-    size_t disagreeing; /* collectives whose ranks disagree, skipped or kept */
+    size_t disagreeing;    /* collectives whose ranks disagree, skipped or kept */
+    bool *has_disagreeing; /* by rank: one of these is its own; owned; NULL: there are none */
 } gt_collective_sync;
 
 /* `by_order_alone` is the result of gt_collectives_number; if true, kernels of unknown type are included, and

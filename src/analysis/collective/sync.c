@@ -54,6 +54,16 @@ static bool is_sync(gt_collective_type type, bool by_order_alone)
     return type == GT_COLLECTIVE_OTHER ? by_order_alone : type != GT_COLLECTIVE_ALLTOALLV;
 }
 
+static void note_disagreeing(gt_collective_sync *sync, size_t collective)
+{
+    const gt_collective_matches *matches = sync->matches;
+    const int64_t *ranks = gt_table_column(matches->events, GT_COL_RANK)->ints;
+    if (!sync->has_disagreeing)
+        sync->has_disagreeing = gt_alloc_zero((size_t)matches->ranks, sizeof *sync->has_disagreeing);
+    for (size_t i = matches->begins[collective]; i < matches->begins[collective + 1]; i++)
+        sync->has_disagreeing[ranks[matches->rows[i]]] = true;
+}
+
 bool gt_collective_sync_find(gt_collective_sync *sync, const gt_collective_matches *matches,
                              bool by_order_alone, gt_mismatch mismatch, gt_error *error)
 {
@@ -69,6 +79,7 @@ bool gt_collective_sync_find(gt_collective_sync *sync, const gt_collective_match
         gt_col column = differing && differing[i] ? shared_columns[differing[i]] : GT_NO_COL;
         found = gt_collective_check(matches, i, column, true, mismatch, &sync->disagreeing, &keep, error);
         if (keep) GT_PUSH(sync->collectives, sync->count, capacity, (uint32_t)i);
+        if (column.name) note_disagreeing(sync, i);
     }
     gt_free(differing);
     if (!found) gt_collective_sync_free(sync);
@@ -78,6 +89,7 @@ bool gt_collective_sync_find(gt_collective_sync *sync, const gt_collective_match
 void gt_collective_sync_free(gt_collective_sync *sync)
 {
     gt_free(sync->collectives);
+    gt_free(sync->has_disagreeing);
     *sync = (gt_collective_sync){0};
 }
 

@@ -412,6 +412,15 @@ static void find_means(gt_rank_findings *found)
     found->step_ns = known ? steps / (double)known : 0;
 }
 
+static void note_disagreeing(gt_rank_findings *found, const gt_collective_sync *sync)
+{
+    found->has_disagreeing = gt_alloc_zero(found->rank_count + 1, sizeof *found->has_disagreeing);
+    found->disagreeing = sync->disagreeing;
+    for (size_t r = 0; sync->has_disagreeing && r < found->rank_count && r < (size_t)sync->matches->ranks;
+         r++)
+        found->has_disagreeing[r] = sync->has_disagreeing[r];
+}
+
 static void add_critical_path(const gt_late_search *s)
 {
     gt_rank_findings *found = s->found;
@@ -456,6 +465,7 @@ gt_rank_findings *gt_ranks_find(const gt_ranks_input *input)
         gt_add_own_findings(found);
         gt_rank_findings_sort(found);
         found->verdict = gt_rank_findings_verdict(found);
+        note_disagreeing(found, input->sync);
         add_across(&s);
     } else {
         gt_rank_findings_free(found);
@@ -494,6 +504,7 @@ void gt_rank_findings_free(gt_rank_findings *findings)
     gt_free(findings->ranks);
     gt_free(findings->verdict);
     gt_free(findings->other_runs);
+    gt_free(findings->has_disagreeing);
     gt_free(findings->critical);
     gt_table_list_free(&findings->across);
     gt_free(findings);

@@ -241,6 +241,8 @@ typedef struct gt_rank_findings {
     size_t segments_left_out; /* of critical_path_steps */
     size_t uncounted;         /* kernels that communication_matrix lacks */
     gt_table_list across;     /* owned; the sheets of across.h, until they are added to a report */
+    size_t disagreeing;       /* collectives that are skipped because their ranks disagree on what they are */
+    bool *has_disagreeing;    /* owned; by rank: one of these is its own */
     char *other_runs;         /* owned; ranks whose traces may be of another run: "4-7"; NULL: none */
 } gt_rank_findings;
 

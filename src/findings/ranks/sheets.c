@@ -122,7 +122,7 @@ static bool is_distrusted(gt_rank_left_out why)
 static gt_table *overview_sheet(const gt_rank_findings *found, gt_interner *strings)
 {
     gt_table *sheet = gt_overview_new(strings);
-    gt_trust_level trust = GT_TRUST_OK;
+    gt_trust_level trust = found->disagreeing ? GT_TRUST_WARN : GT_TRUST_OK;
     size_t known = 0, steps = 0;
     double busy = 0, idle = 0;
     const char *device = "unknown";
@@ -311,6 +311,22 @@ static void add_left_out(gt_table *sheet, size_t column, const gt_rank_findings 
     }
 }
 
+/* T21: collectives that no analysis has. */
+static void add_disagreeing(gt_table *sheet, size_t column, const gt_rank_findings *found)
+{
+    if (!found->disagreeing) return;
+    const gt_trust_check check = {
+        .id = "T21", .level = GT_TRUST_WARN, .value = (double)found->disagreeing, .warn = 0, .fail = NAN};
+    char *ranks = gt_rank_list(found, found->has_disagreeing);
+    char *text =
+        gt_format("Collectives that are skipped because their ranks disagree on name, group or size: "
+                  "%zu%s%s. Waiting, clock offsets and findings about ranks lack them and may be wrong.",
+                  found->disagreeing, *ranks ? ", of ranks: " : "", ranks);
+    gt_table_set_cstr(sheet, column, gt_trust_sheet_add(sheet, &check, text), ranks);
+    gt_free(text);
+    gt_free(ranks);
+}
+
 static gt_table *trust_sheet(const gt_rank_findings *found, gt_interner *strings)
 {
     shared_checks checks = {0};
@@ -333,6 +349,7 @@ static gt_table *trust_sheet(const gt_rank_findings *found, gt_interner *strings
     add_missing(sheet, column, found);
     for (unlike how = UNEVEN; how <= LACKS; how++) add_unlike(sheet, column, found, how);
     add_left_out(sheet, column, found);
+    add_disagreeing(sheet, column, found);
     return sheet;
 }
 
