@@ -409,7 +409,7 @@ static void find_means(gt_rank_findings *found)
         known++;
     }
     found->wait_ns = known ? waits / (double)known : 0;
-    found->step_ns = known ? steps / (double)known : 0;
+    found->step_ns = known ? steps / (double)known + found->unfelt_ns : 0;
 }
 
 static void note_disagreeing(gt_rank_findings *found, const gt_collective_sync *sync)
@@ -459,7 +459,7 @@ gt_rank_findings *gt_ranks_find(const gt_ranks_input *input)
     gt_rank_findings *found = s.found;
     if (s.model->count) {
         found->per = s.model->has_steps ? "step" : "trace";
-        s.model_ns = gt_rank_model_run(s.model, &(gt_rank_repair){0}, NULL);
+        s.model_ns = gt_rank_model_begin(s.model, &found->unfelt_ns);
         find_means(found);
         add_findings(&s);
         gt_add_own_findings(found);

@@ -71,6 +71,7 @@ typedef struct gt_rank_model {
     size_t end_count;
     uint32_t *end_of; /* by rank: its place in ends; GT_NONE */
     bool has_steps;
+    bool by_latest; /* the step time is not the mean over ranks (run.c) */
 } gt_rank_model;
 
 gt_rank_model *gt_rank_model_new(const gt_ranks_input *input);
@@ -84,8 +85,12 @@ typedef struct gt_rank_repair {
     const double *transfer_ns; /* by collective; NULL: as recorded */
 } gt_rank_repair;
 
-/* The step time in ns, the mean over ranks. blame_ns[rank], if not NULL, becomes what the other ranks wait in
- * all collectives in which this rank comes last. */
+/* The first run, without repairs: the step time in ns. `unfelt_ns` becomes what this is more than the mean
+ * over ranks, because not all of them have felt all delays in their windows; 0 if that is little. */
+double gt_rank_model_begin(gt_rank_model *model, double *unfelt_ns);
+
+/* The step time in ns, as gt_rank_model_begin defines it. blame_ns[rank], if not NULL, becomes what the other
+ * ranks wait in all collectives in which this rank comes last. */
 double gt_rank_model_run(const gt_rank_model *model, const gt_rank_repair *repair, double *blame_ns);
 
 /* The part of all ranks that collectives connect with these, 0 to 1. A repair that makes the mean step of all

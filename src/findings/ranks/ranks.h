@@ -232,7 +232,8 @@ typedef struct gt_rank_findings {
     bool nodes_named;         /* by the traces; otherwise they are numbered: "node 1" */
     bool few_are_usual;       /* a few ranks need less time than most: the others are compared with these */
     const char *per;          /* "step" or "trace" */
-    double step_ns;           /* the mean over ranks */
+    double step_ns;           /* the mean over ranks, and unfelt_ns */
+    double unfelt_ns;         /* per step: delays that some ranks feel only after their windows (run.c) */
     double all_fixed_ns;      /* an estimate of the step time if all findings but hints were repaired */
     double link_gain_ns;      /* the part of it that faster links bring, beyond ranks and nodes */
     double wait_ns;           /* the mean wait of a rank */
