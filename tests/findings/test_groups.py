@@ -1,17 +1,28 @@
 #!/usr/bin/env python3
-"""Runs that are harder to compare: process groups of one name, no collective of all ranks.
+"""Runs that are harder to compare: process groups of one name, no collective of all ranks, few steps.
 
     python3 -m tests.findings.test_groups --bin build/debug/gputally
 
-small_cluster.py simulates the runs.
+small_cluster.py simulates the runs. Others come from tools/make-cluster in the folder of shared material beside the
+conformance cases, and are skipped without it.
 """
 import json
 import os
+import re
+import subprocess
 import sys
 
 from tests.common.harness import Case, run, run_cases
 from tests.findings.small_cluster import Cluster
-from tests.findings.test_across import sheets
+from tests.findings.test_across import SIMULATOR, sheets
+
+
+def simulate(folder, ranks, steps, layers, seed, *faults):
+    traces = os.path.join(folder, "run")
+    subprocess.run([sys.executable, SIMULATOR, traces, "--ranks", str(ranks), "--gpus_per_node", "4", "--layers", str(layers),
+                    "--steps", str(steps), "--seed", str(seed)] + [part for fault in faults for part in ("--fault", fault)],
+                   check=True, stdout=subprocess.DEVNULL)
+    return traces
 
 
 def check_equal_names(binary, folder, world):
@@ -91,6 +102,29 @@ def check_felt_later(binary, folder, steps):
     return problems
 
 
+def check_few_steps(binary, folder):
+    """A late rank of two, in a window of one step: nothing says that this is chance, and nothing that it is not."""
+    traces = simulate(folder, 2, 2, 2, 26, "node:0:31.6", "data:1:1.69")
+    sheet = sheets(binary, traces, os.path.join(folder, "out"))
+    texts = {row["name"]: row["text"] for row in sheet("overview")}
+    wanted = "ms longer than on the median rank, but 1 step is too few to tell whether that is chance: record more steps"
+    return [] if texts["all_ranks"].endswith(wanted) and "1.69 ms more" in texts["critical_path"] else [f"{texts}"]
+
+
+def check_part_on_path(binary, folder):
+    """Two ranks of a slow node take turns on the path, so that each is on it with less than it takes longer."""
+    traces = simulate(folder, 12, 3, 8, 413, "node:0:115.8")
+    sheet = sheets(binary, traces, os.path.join(folder, "out"))
+    text = next(row["text"] for row in sheet("overview") if row["name"] == "critical_path")
+    said = re.fullmatch(r"rank (\d+), (\S+): ([\d.]+) ms of .* per step, of ([\d.]+) ms in all, ([\d.]+) ms more than on the median rank", text)
+    if not said:
+        return [text]
+    on_path = next(row for row in sheet("critical_path") if (row["rank"], row["op"]) == said.group(1, 2))
+    in_all = next(row for row in sheet("slack") if (row["rank"], row["op"]) == said.group(1, 2))
+    wanted = [f"{float(value):.2f}" for value in (on_path["ms"], in_all["ms"], on_path["longer_ms"])]
+    return [] if list(said.group(3, 4, 5)) == wanted else [f"{text!r} instead of {wanted}"]
+
+
 def check_disagreeing(binary, folder):
     """Ranks 2 and 3 disagree on the size of one collective per step: the sheet trust says so."""
     cluster = Cluster(4, {"left": [0, 1], "right": [2, 3], "world": [0, 1, 2, 3]})
@@ -111,6 +145,10 @@ def cases():
     yield Case("ranks disagree on a collective", check_disagreeing)
     for steps in (2, 3, 6):
         yield Case(f"a delay that some ranks feel a step later, {steps} steps", check_felt_later, steps)
+    if not os.path.exists(SIMULATOR):
+        return
+    yield Case("few steps do not tell chance", check_few_steps)
+    yield Case("only a part of what is longer is on the path", check_part_on_path)
 
 
 if __name__ == "__main__":

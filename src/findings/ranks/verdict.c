@@ -38,18 +38,40 @@ static const gt_rank_summary *most_waited_for(const gt_rank_findings *found)
     return is_most ? most : NULL;
 }
 
-/* "rank 1 comes last in 100 % of collectives ...": nothing that it does in the window takes longer, or not
- * more than by chance. In a window of one step, the time before its first op is missing. */
+/* Why no finding names the rank that the others wait for. What it does longer may be as much as they wait,
+ * and still be chance: few steps do not tell. In a window of one step, the time before its first op is
+ * missing. */
+static char *why_not_late(const gt_rank_findings *found, const gt_rank_summary *rank)
+{
+    enum { FEW_STEPS = 2 };
+    size_t steps = rank->facts->steps;
+    if (steps <= 1 && rank->late_ns < found->wait_ns / 2)
+        return gt_strdup("the cause is before its first op, which a window of one step does not show: record "
+                         "more steps");
+    if (rank->late_ns < 0.01 * found->step_ns)
+        return gt_strdup("what it does longer is not more than chance");
+    if (steps > FEW_STEPS || !rank->facts->has_steps)
+        return gt_format("what it does takes %.2f ms longer than on the median rank, which is not more than "
+                         "chance",
+                         ms(rank->late_ns));
+    return gt_format(
+        "what it does takes %.2f ms longer than on the median rank, but %zu step%s %s too few to "
+        "tell whether that is chance: record more steps",
+        ms(rank->late_ns), steps, steps > 1 ? "s" : "", steps > 1 ? "are" : "is");
+}
+
+/* "rank 1 comes last in 100 % of collectives ...": nothing that it does in the window takes longer, or it is
+ * not known to be more than chance. */
 static char *waited_for_verdict(const gt_rank_findings *found, const gt_rank_summary *most)
 {
-    bool begins_late = most->facts->steps <= 1 && most->late_ns < found->wait_ns / 2;
-    return gt_format("rank %zu comes last in %.0f %% of collectives and causes %.0f %% of the waiting: ranks "
-                     "wait %.2f ms per %s of %.2f ms for each other; %s",
-                     (size_t)(most - found->ranks), most->last_pct, most->blame_pct, ms(found->wait_ns),
-                     found->per, ms(found->step_ns),
-                     begins_late ? "the cause is before its first op, which a window of one step does not "
-                                   "show: record more steps"
-                                 : "what it does longer is not more than chance");
+    char *why = why_not_late(found, most);
+    char *verdict =
+        gt_format("rank %zu comes last in %.0f %% of collectives and causes %.0f %% of the waiting: ranks "
+                  "wait %.2f ms per %s of %.2f ms for each other; %s",
+                  (size_t)(most - found->ranks), most->last_pct, most->blame_pct, ms(found->wait_ns),
+                  found->per, ms(found->step_ns), why);
+    gt_free(why);
+    return verdict;
 }
 
 /* The title and the gain of the first finding. If it depends on the repair of others, theirs, too. */
