@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Runs that are harder to compare: process groups of one name, no collective of all ranks, few steps.
+"""Runs that are harder to compare: process groups of one name, no collective of all ranks, few steps, useless traces.
 
     python3 -m tests.findings.test_groups --bin build/debug/gputally
 
 small_cluster.py simulates the runs. Others come from tools/make-cluster in the folder of shared material beside the
 conformance cases, and are skipped without it.
 """
+import csv
 import json
 import os
 import re
@@ -125,6 +126,43 @@ def check_part_on_path(binary, folder):
     return [] if list(said.group(3, 4, 5)) == wanted else [f"{text!r} instead of {wanted}"]
 
 
+def check_useless_traces(binary, folder):
+    """Ranks 4 and 7 have traces without events on nodes of their own, rank 5 has none, that of rank 6 is truncated."""
+    traces = os.path.join(folder, "run")
+    cluster = Cluster(8, {"world": [0, 1, 2, 3], "rest": [4, 5, 6, 7]}, per_node=2)
+    cluster.run(4, lambda step, rank: [("op", "aten::mm", 300), ("collective", "world" if rank < 4 else "rest", 1 << 20, 80), ("join",)])
+    cluster.write(traces)
+    for rank in (4, 7):
+        with open(os.path.join(traces, f"rank{rank}_trace.json"), "w") as file:
+            json.dump({"distributedInfo": {"rank": rank, "world_size": 8}, "host_name": f"host{rank}", "traceEvents": []}, file)
+    os.truncate(os.path.join(traces, "rank6_trace.json"), 5000)
+    os.remove(os.path.join(traces, "rank5_trace.json"))
+    outcome = run([binary, "report", traces, "--output_csvs_dir", os.path.join(folder, "out"), "-q"])
+    with open(os.path.join(folder, "out", "collective", "overview.csv"), newline="") as file:
+        figures = {row["name"]: row["value"] for row in csv.DictReader(file)}
+    with open(os.path.join(folder, "out", "collective", "clock_offsets.csv"), newline="") as file:
+        notes = [row["note"] for row in csv.DictReader(file)][4:]
+    alone = "unknown: it shares no collective with another rank"
+    problems = [] if float(figures["nodes"]) == 2 else [f"{figures['nodes']} nodes"]
+    unread = "unknown: it has no trace, or one that ends early or is damaged"
+    wanted = [alone, unread, unread, alone]
+    return problems if notes == wanted else problems + [f"notes: {notes}, {outcome.stderr}"]
+
+
+def check_uneven_groups(binary, folder):
+    """In two groups, a rank has one collective less than the other."""
+    cluster = Cluster(4, {"left": [0, 1], "right": [2, 3]})
+    cluster.run(3, lambda step, rank: [("op", "aten::mm", 300), ("collective", "left" if rank < 2 else "right", 1000, 80), ("join",)])
+    for rank in (1, 3):
+        records = cluster.ranks[rank].records
+        records.remove([record for record in records if "Collective name" in record["args"]][-1])
+    cluster.write(os.path.join(folder, "run"))
+    outcome = run([binary, "collective", "--trace_dir", os.path.join(folder, "run"), "--world_size", "4", "--output_csvs_dir",
+                   os.path.join(folder, "out"), "-q"])
+    wanted = "process group left: different numbers of collectives: rank 0 has 3, rank 1 has 2 (and so in 1 other group); "
+    return [] if wanted in outcome.stderr else [outcome.stderr]
+
+
 def check_disagreeing(binary, folder):
     """Ranks 2 and 3 disagree on the size of one collective per step: the sheet trust says so."""
     cluster = Cluster(4, {"left": [0, 1], "right": [2, 3], "world": [0, 1, 2, 3]})
@@ -143,6 +181,8 @@ def cases():
     yield Case("different process groups of one name", check_equal_names, False)
     yield Case("different process groups of one name, and one of all ranks", check_equal_names, True)
     yield Case("ranks disagree on a collective", check_disagreeing)
+    yield Case("different numbers of collectives in two groups", check_uneven_groups)
+    yield Case("nodes and clocks of ranks without usable traces", check_useless_traces)
     for steps in (2, 3, 6):
         yield Case(f"a delay that some ranks feel a step later, {steps} steps", check_felt_later, steps)
     if not os.path.exists(SIMULATOR):

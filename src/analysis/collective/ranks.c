@@ -218,7 +218,8 @@ static void warn_of_group(const gt_table *rows, member *ranks, size_t count, siz
     gt_str name = name_of(rows, ranks[0].group);
     char *group = ranks[0].group == GT_STR_NONE ? gt_strdup("kernels without a process group")
                                                 : gt_format("process group %.*s", (int)name.len, name.bytes);
-    char *more = others ? gt_format(" (and so in %zu other groups)", others) : gt_strdup("");
+    char *more =
+        others ? gt_format(" (and so in %zu other group%s)", others, others > 1 ? "s" : "") : gt_strdup("");
     gt_warn("%.200s: different numbers of collectives: %s%s; they are matched by %s", group,
             gt_buffer_str(&counts).bytes, more,
             by_steps ? "the numbers of steps" : "their order, so waiting times may be wrong");

@@ -306,7 +306,9 @@ static bool check_missing(const gt_rank_files *files, bool allowed, gt_error *er
     list_missing(&missing, files);
     const char *ranks = gt_buffer_str(&missing).bytes;
     bool complete = !missing.len;
-    if (!complete && allowed) gt_warn("no trace for ranks %.300s%s", ranks, missing.len > 300 ? "..." : "");
+    if (!complete && allowed)
+        gt_warn("no trace for %s %.300s%s", strchr(ranks, ',') ? "ranks" : "rank", ranks,
+                missing.len > 300 ? "..." : "");
     if (!complete && !allowed)
         gt_fail(error,
                 "Missing ranks after glob resolution: [%.300s%s]. NcclAnalyser requires a complete rank set "

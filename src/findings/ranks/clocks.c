@@ -541,7 +541,9 @@ static const char *note_of(const gt_rank_findings *found, const gt_rank_clock *c
 {
     if (gt_rank_is_of_other_run(found->ranks[rank].left_out))
         return "unknown: it did not run together with the others (T20)";
-    if (!clock->known) return "unknown: it shares no collective with another rank";
+    if (!clock->known)
+        return found->ranks[rank].facts ? "unknown: it shares no collective with another rank"
+                                        : "unknown: it has no trace, or one that ends early or is damaged";
     if (found->ranks[rank].is_uneven)
         return "it has another number of collectives than others: different ones may be compared";
     if (clock->reference == rank) return "the reference";

@@ -70,6 +70,9 @@ char *gt_rank_list(const gt_rank_findings *found, const bool *has_rank);
 /* verdict.c: the first line. The caller frees it. */
 char *gt_rank_findings_verdict(const gt_rank_findings *found);
 
+/* sheets.c: how many nodes have ranks that are compared. */
+size_t gt_rank_nodes(const gt_rank_findings *found);
+
 /* left_out.c: sets left_out of ranks that cannot be compared with the others. */
 void gt_ranks_leave_out(gt_rank_findings *found);
 /* How many ranks are left out for this reason, which ones, and a sentence without a full stop; both are NULL

@@ -119,6 +119,19 @@ static bool is_distrusted(gt_rank_left_out why)
     return why == GT_LEFT_OUT_COPY || gt_rank_is_of_other_run(why);
 }
 
+size_t gt_rank_nodes(const gt_rank_findings *found)
+{
+    bool *is_seen = gt_alloc_zero(found->node_count + 1, sizeof *is_seen);
+    size_t count = 0;
+    for (size_t r = 0; r < found->rank_count; r++) {
+        if (!found->ranks[r].known) continue;
+        count += !is_seen[found->ranks[r].node];
+        is_seen[found->ranks[r].node] = true;
+    }
+    gt_free(is_seen);
+    return count;
+}
+
 static gt_table *overview_sheet(const gt_rank_findings *found, gt_interner *strings)
 {
     gt_table *sheet = gt_overview_new(strings);
@@ -147,7 +160,7 @@ static gt_table *overview_sheet(const gt_rank_findings *found, gt_interner *stri
     gt_overview_add_text(sheet, "all_ranks", found->verdict);
     gt_overview_add_text(sheet, "device", device);
     gt_overview_add_number(sheet, "ranks", (double)known, "ranks");
-    gt_overview_add_number(sheet, "nodes", found->nodes_known ? (double)found->node_count : NAN, "nodes");
+    gt_overview_add_number(sheet, "nodes", found->nodes_known ? (double)gt_rank_nodes(found) : NAN, "nodes");
     gt_overview_add_text(sheet, "per", found->per);
     gt_overview_add_number(sheet, "window_steps", (double)steps, "steps");
     gt_overview_add_number(sheet, "step_ms", found->step_ns / 1e6, "ms");

@@ -47,7 +47,7 @@ static void add_names(gt_buffer *text, const gt_rank_findings *found, const gt_l
     if (group->total > GT_NAMED_MAX) {
         char *list = gt_rank_list(found, group->has_rank);
         gt_buffer_add_format(text, "%zu of %zu %s (%s%s)", group->total,
-                             group->is_node ? found->node_count : found->rank_count,
+                             group->is_node ? gt_rank_nodes(found) : found->rank_count,
                              group->is_node ? "nodes" : "ranks", group->is_node ? "ranks " : "", list);
         gt_free(list);
         return;
