@@ -32,6 +32,7 @@ typedef struct gt_finding {
     bool gain_is_given;                    /* by the rule; otherwise the edit gives it */
     double gain_ns;                        /* per step */
     double most_ns;                        /* per step: the gain is never more; 0: no such limit */
+    double held_ns;                        /* per step: idle time of the device that a host edit ends */
     double stated_idle_ns, stated_call_ns; /* per step, of host_sync: what its calls cost */
     /* Set by the engine: */
     size_t rank; /* from 1; 0: too small to be shown */

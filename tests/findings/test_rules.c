@@ -343,6 +343,73 @@ static void test_ops_that_an_allocation_holds_back_start_sooner(void **state)
     end_test(m, list);
 }
 
+/* Per step a kernel of 1 ms, an all-reduce of 1.5 ms on another stream, a call that allocates while it runs,
+ * and a kernel of 500 us that waits for the all-reduce and starts so long after it. */
+static made *make_allocations_beside_communication(int64_t held_us)
+{
+    made *m = new_made();
+    gt_schedule *s = &m->schedule;
+    s->stream_count = 2;
+    for (int step = 0; step < 4; step++) {
+        begin_step(m);
+        launch_kernel(m, "gemm", 10, 1000);
+        launch_kernel(m, "ncclAllReduce", 10, 1500);
+        s->ops[s->op_count - 1].stream = 1;
+        add_call(m, GT_API_ALLOC, "cudaMalloc", 60);
+        launch_kernel(m, "adam", 10, 500);
+        gt_gpu_op *last = &s->ops[s->op_count - 1];
+        last->start_ns += held_us * 1000;
+        last->end_ns += held_us * 1000;
+        last->offset_ns = held_us * 1000;
+        last->begins = GT_START_DEPENDENCY;
+        last->dependency = (uint32_t)s->op_count - 2;
+        last->previous = (uint32_t)s->op_count - 3;
+        synchronise(m, "loss.item()");
+    }
+    end_made(m);
+    return m;
+}
+
+static void test_waiting_for_another_stream_is_no_allocation(void **state)
+{
+    (void)state;
+    made *m = make_allocations_beside_communication(2);
+    gt_finding_list *list = run_rules(m);
+    assert_float_equal(find_finding(list, "allocator_churn")->gain_ns, 0, 1);
+    end_test(m, list);
+    /* The GPU is idle before the last kernel, which is held back, but not while the all-reduce runs. */
+    m = make_allocations_beside_communication(800);
+    list = run_rules(m);
+    const gt_finding *finding = expect_gain(list, "allocator_churn", 790);
+    assert_string_equal(finding->evidence[1], "0.80 ms of other idle time per step: work that was launched "
+                                              "starts late during or soon after these calls");
+    end_test(m, list);
+}
+
+/* A kernel starts 1 ms late in every step of 11 ms, and one step has a call that allocates just before. */
+static void test_work_that_is_late_anyway_is_not_held_back(void **state)
+{
+    (void)state;
+    made *m = new_made();
+    for (int step = 0; step < 4; step++) {
+        begin_step(m);
+        launch_kernel(m, "gemm", 10, 1000);
+        if (step == 1) add_call(m, GT_API_ALLOC, "cudaMalloc", 10);
+        launch_kernel(m, "late", 10, 10);
+        gt_gpu_op *late = &m->schedule.ops[m->schedule.op_count - 1];
+        late->start_ns += 1000000;
+        late->end_ns += 1000000;
+        late->offset_ns += 1000000;
+        launch_kernel(m, "gemm", 10, 9000);
+        synchronise(m, "loss.item()");
+    }
+    end_made(m);
+    set_idle(m, GT_CAUSE_DEVICE_WAIT, 1000);
+    gt_finding_list *list = run_rules(m);
+    assert_float_equal(find_finding(list, "allocator_churn")->gain_ns, 0, 1);
+    end_test(m, list);
+}
+
 static void test_long_launch_calls_are_first_use(void **state)
 {
     (void)state;
@@ -799,6 +866,8 @@ int main(void)
         cmocka_unit_test(test_a_loop_of_synchronisations_vanishes_as_a_whole),
         cmocka_unit_test(test_allocations_and_frees_are_found),
         cmocka_unit_test(test_ops_that_an_allocation_holds_back_start_sooner),
+        cmocka_unit_test(test_waiting_for_another_stream_is_no_allocation),
+        cmocka_unit_test(test_work_that_is_late_anyway_is_not_held_back),
         cmocka_unit_test(test_long_launch_calls_are_first_use),
         cmocka_unit_test(test_first_use_on_amd),
         cmocka_unit_test(test_pageable_copies_are_found),

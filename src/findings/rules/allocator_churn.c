@@ -5,37 +5,58 @@
  * copies start about 1 ms late. Without the calls they start as soon as they can. */
 #include "findings/rules/rules_table.h"
 
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
 static bool is_alloc(const gt_host_point *point)
 {
     return point->kind == GT_API_FREE || point->kind == GT_API_ALLOC;
 }
 
-/* Ops that start late, although launched and with nothing before them on their stream, during or soon after
- * an allocation or a free. */
-static void edit_late_ops(const gt_schedule *schedule, gt_edit *edit)
+/* Ops that the driver holds back: they start late, although their call has returned and the GPU is idle,
+ * during or soon after an allocation or a free. An op that waits while another one runs, on whatever stream,
+ * waits for that, and only the idle time after it counts. If ops start as late away from such calls, these
+ * are not the reason. Returns how long the GPU is idle in the window because of them. */
+static int64_t edit_held_ops(const gt_schedule *schedule, gt_edit *edit)
 {
     static const int64_t late_ns = 100000, aftermath_ns = 3000000;
-    size_t p = 0;
-    bool any = false;
-    int64_t last_end_ns = 0; /* of the calls that began before the op */
+    static const double usual_gap_ns = 10000; /* after the op that it waits for */
+    size_t p = 0, held = 0, others = 0;
+    int64_t busy_until_ns = INT64_MIN, called_until_ns = INT64_MIN; /* by what began before the op */
+    int64_t idle_ns = 0;
     for (size_t i = 0; i < schedule->op_count; i++) {
         const gt_gpu_op *op = &schedule->ops[i];
-        for (; p < schedule->point_count && schedule->points[p].start_ns < op->start_ns; p++) {
-            if (!is_alloc(&schedule->points[p])) continue;
-            if (!any || schedule->points[p].end_ns > last_end_ns) last_end_ns = schedule->points[p].end_ns;
-            any = true;
+        for (; p < schedule->point_count && schedule->points[p].start_ns < op->start_ns; p++)
+            if (is_alloc(&schedule->points[p]))
+                called_until_ns = later(called_until_ns, schedule->points[p].end_ns);
+        int64_t free_ns = busy_until_ns;
+        busy_until_ns = later(busy_until_ns, op->end_ns);
+        if (op->point == GT_NONE) continue;
+        int64_t ready_ns = later(schedule->points[op->point].end_ns, free_ns);
+        if (op->start_ns - ready_ns <= late_ns) continue;
+        if (called_until_ns <= ready_ns - aftermath_ns) {
+            others++;
+            continue;
         }
-        if (!any || op->point == GT_NONE) continue;
-        int64_t ready_ns = schedule->points[op->point].end_ns;
-        if (op->previous != GT_NONE && schedule->ops[op->previous].end_ns > ready_ns)
-            ready_ns = schedule->ops[op->previous].end_ns;
-        if (op->start_ns - ready_ns > late_ns && last_end_ns > ready_ns - aftermath_ns)
+        held++;
+        if (op->begins == GT_START_DEPENDENCY)
+            gt_edit_op_cut_gap(edit, (uint32_t)i, usual_gap_ns);
+        else
             gt_edit_op_start_soon(edit, (uint32_t)i);
+        int64_t from_ns = later(ready_ns, schedule->window.start_ns), until_ns = op->start_ns;
+        if (until_ns > schedule->window.end_ns) until_ns = schedule->window.end_ns;
+        if (until_ns > from_ns) idle_ns += until_ns - from_ns;
     }
+    if (held > others) return idle_ns;
+    edit->op_count = 0;
+    return 0;
 }
 
 bool gt_rule_allocator_churn(const gt_rule_input *input, gt_finding *finding)
 {
+    static const double least_shown_ns = 5000; /* as 0.01 ms */
     const gt_schedule *schedule = input->schedule;
     gt_tally names = {0}, frees = {0}, sites = {0};
     size_t calls = 0, in_window = 0;
@@ -54,7 +75,7 @@ bool gt_rule_allocator_churn(const gt_rule_input *input, gt_finding *finding)
     }
     if (calls > 0) {
         double steps = (double)schedule->window.steps;
-        edit_late_ops(schedule, &finding->edit);
+        finding->held_ns = (double)edit_held_ops(schedule, &finding->edit) / steps;
         /* Who frees memory decides; the allocations follow from that. */
         gt_tally *shown = frees.item_count > 0 ? &frees : &sites;
         gt_tally_sort(&names);
@@ -69,6 +90,12 @@ bool gt_rule_allocator_churn(const gt_rule_input *input, gt_finding *finding)
             finding,
             "these calls take %.2f ms per %s on the host, and the GPU is idle for %.2f ms because of them",
             gt_rule_ms(input, (double)call_ns), input->per, gt_rule_idle_ms(input, GT_CAUSE_ALLOC));
+        if (finding->held_ns >= least_shown_ns)
+            gt_rule_evidence(
+                finding,
+                "%.2f ms of other idle time per %s: work that was launched starts late during or "
+                "soon after these calls",
+                finding->held_ns / 1e6, input->per);
         for (size_t i = 0; i < names.item_count && i < 3; i++)
             gt_rule_evidence(finding, "%s x %s per %s", gt_rule_number(names.items[i].sum / steps).text,
                              gt_interner_get(schedule->strings, names.items[i].text).bytes, input->per);

@@ -4,7 +4,8 @@
  * edits, side by side, and ranks what comes out:
  *
  * - The gain of a finding is the step time without its edit minus that with it. If it only changes what the
- *   host does, it is at most the idle time that the host causes.
+ *   host does, it is at most the idle time that the host causes, and that in which the host's calls hold
+ *   back work on the device.
  * - launch_bound is the generic explanation of idle time. Its gain is only what remains after the repair of
  *   all specific findings, so it stands after those that matter.
  * - Recording slows the host down, and what it costs is an estimate. Each rule that depends on it is checked
@@ -173,6 +174,13 @@ static double limit_gain(const gt_finding *finding, double gain_ns)
     return larger(gain_ns, 0);
 }
 
+static bool shortens_ops(const gt_edit *edit)
+{
+    for (size_t i = 0; i < edit->op_count; i++)
+        if (edit->ops[i].dur_ns < INFINITY) return true;
+    return false;
+}
+
 /* Sets the gains of all findings and returns the step time with a faster host. */
 static double find_gains(const gt_rule_input *input, found_rules *found)
 {
@@ -208,7 +216,8 @@ static double find_gains(const gt_rule_input *input, found_rules *found)
             gain_ns = smaller(gain_ns, all_specific->edits.step_ns - residual[i].edits.step_ns);
             gain_ns = smaller(gain_ns, launch_idle_ns);
         }
-        if (!finding->is_gpu && finding->edit.op_count == 0) gain_ns = smaller(gain_ns, host_idle_ns);
+        if (!finding->is_gpu && !shortens_ops(&finding->edit))
+            gain_ns = smaller(gain_ns, host_idle_ns + finding->held_ns);
         finding->gain_ns = limit_gain(finding, gain_ns);
     }
     double fast_ns = fast->edits.step_ns;
