@@ -2,8 +2,9 @@
  *
  * A gap is a time of the window in which no op runs, and it ends with an op. If that op was already queued
  * when the gap began, the device itself is the cause: the op waited for another stream if the gap began with
- * the end of an op there, and otherwise started late for a reason that no trace shows. If it was not queued,
- * the host was late, and what it did during the gap is the cause:
+ * the end of an op there, and otherwise started late for a reason that no trace shows. An op whose call still
+ * runs is not queued yet (starts.c). If it was not queued, the host was late, and what it did during the gap
+ * is the cause:
  *
  *     host   ...synchronise|    data     |cpu_op|launch K|
  *     GPU    |AAAAAA|         gap                          |K
@@ -24,7 +25,6 @@
 
 #include <math.h>
 
-enum { DEVICE_GAP_NS = 10000 };  /* a queued op normally starts within this time after the one before it */
 enum { LATE_START_NS = 100000 }; /* an op that starts later than this after its call waits for the device */
 enum { FIRST_USE_NS = 1000000 }; /* a launch longer than this that does not wait loads code */
 
@@ -293,7 +293,7 @@ static bool was_queued(const gt_schedule *schedule, const gt_gpu_op *op, int64_t
 /* Why an op that was queued when the gap began did not start at once. */
 static uint8_t cause_of_queue(const gap_search *s, const gt_gpu_op *op, int64_t gap_ns)
 {
-    if (op->begins != GT_START_DEPENDENCY && gap_ns <= DEVICE_GAP_NS) return GT_CAUSE_DEVICE_GAP;
+    if (op->begins != GT_START_DEPENDENCY && gap_ns <= GT_USUAL_GAP_NS) return GT_CAUSE_DEVICE_GAP;
     bool is_dependent = op->begins == GT_START_DEPENDENCY || s->stream != op->stream;
     return is_dependent ? GT_CAUSE_DEPENDENCY : GT_CAUSE_DEVICE_WAIT;
 }
@@ -327,7 +327,7 @@ static void add_gap(gap_search *s, int64_t start_ns, int64_t end_ns, uint32_t op
     if (!op || op->point == GT_NONE) {
         /* Without a host nobody knows who was late, but the device alone needs such a gap. */
         bool is_normal = op && schedule->origin != GT_BY_PYTORCH && !schedule->point_count;
-        is_normal &= end_ns - start_ns <= DEVICE_GAP_NS;
+        is_normal &= end_ns - start_ns <= GT_USUAL_GAP_NS;
         add_piece(s, start_ns, end_ns, is_normal ? GT_CAUSE_DEVICE_GAP : GT_CAUSE_UNKNOWN, GT_NONE);
     } else if (was_queued(schedule, op, start_ns)) {
         add_piece(s, start_ns, end_ns, cause_of_queue(s, op, end_ns - start_ns), GT_NONE);

@@ -152,6 +152,54 @@ static void late_starts_after_the_call_are_waits_of_the_device(void **state)
     small_free(s);
 }
 
+/* Each call begins while the op before it runs. The first two take long for themselves, the last one waits
+ * for room in the queue: ops are left when it returns. */
+static void calls_that_still_run_are_causes_of_the_host(void **state)
+{
+    (void)state;
+    small_schedule *s = small_new();
+    small_point(s, 0, GT_API_LAUNCH, 0, 5);
+    small_point(s, 0, GT_API_LAUNCH, 20, 5020);
+    small_point(s, 0, GT_API_LAUNCH, 5030, 5430);
+    small_point(s, 0, GT_API_LAUNCH, 5440, 5445);
+    small_point(s, 0, GT_API_LAUNCH, 5450, 6000);
+    small_op(s, 0, 0, 10, 1000);
+    small_op(s, 0, 1, 5022, 5100);
+    small_op(s, 0, 2, 5600, 5700); /* 170 us after its call has returned */
+    small_op(s, 1, 3, 5650, 5995);
+    small_op(s, 1, 3, 5995, 6300);
+    small_op(s, 0, 4, 6320, 6330);
+    small_window(s, 0, GT_NONE, 1);
+    const wanted_piece wanted[] = {{1000, 5022, GT_CAUSE_MODULE},
+                                   {5100, 5430, GT_CAUSE_LAUNCH},
+                                   {5430, 5600, GT_CAUSE_DEVICE_WAIT},
+                                   {6300, 6320, GT_CAUSE_DEPENDENCY}};
+    assert_pieces(s, wanted, GT_LENGTH(wanted));
+    assert_int_equal(s->points[1].wait_ns, 0);
+    assert_int_equal(s->points[4].wait_ns, (5995 - 5450) * 1000);
+    small_free(s);
+}
+
+/* An op starts when its call returns, though work of another stream ended during the call; one that starts
+ * just after that work waits for it. */
+static void calls_that_still_run_are_no_dependencies(void **state)
+{
+    (void)state;
+    for (int is_late = 0; is_late < 2; is_late++) {
+        small_schedule *s = small_new();
+        small_point(s, 0, GT_API_LAUNCH, 0, 5);
+        small_point(s, 0, GT_API_LAUNCH, 20, 3000);
+        small_op(s, 1, 0, 10, 1000);
+        small_op(s, 0, 1, is_late ? 3005 : 1008, 3100);
+        small_window(s, 0, GT_NONE, 1);
+        const wanted_piece wanted[] = {
+            {1000, is_late ? 3005 : 1008, is_late ? GT_CAUSE_MODULE : GT_CAUSE_DEPENDENCY}};
+        assert_pieces(s, wanted, GT_LENGTH(wanted));
+        assert_int_equal(s->ops[1].begins, is_late ? GT_START_HOST : GT_START_DEPENDENCY);
+        small_free(s);
+    }
+}
+
 static void ops_without_launch_have_no_known_cause(void **state)
 {
     (void)state;
@@ -450,6 +498,8 @@ int main(void)
         cmocka_unit_test(late_queued_ops_depend_only_on_other_streams),
         cmocka_unit_test(only_the_first_op_of_a_graph_waits_for_the_host),
         cmocka_unit_test(late_starts_after_the_call_are_waits_of_the_device),
+        cmocka_unit_test(calls_that_still_run_are_causes_of_the_host),
+        cmocka_unit_test(calls_that_still_run_are_no_dependencies),
         cmocka_unit_test(ops_without_launch_have_no_known_cause),
         cmocka_unit_test(labels_of_the_host_are_causes),
         cmocka_unit_test(long_launches_load_code),

@@ -71,7 +71,8 @@ static void calls_wait_for_ops(void **state)
     assert_int_equal(wait_of(GT_API_COPY, 50, 60), 0); /* 50 us: an ordinary copy */
     assert_us(wait_of(GT_API_COPY, 50, 61), 40);
     assert_int_equal(wait_of(GT_API_LAUNCH, 50, 110), 0); /* 100 us: an ordinary launch */
-    assert_us(wait_of(GT_API_LAUNCH, 50, 111), 40);
+    assert_us(wait_of(GT_API_LAUNCH, 101, 111), 91);
+    assert_int_equal(wait_of(GT_API_LAUNCH, 100, 111), 0); /* still runs 11 us after the last op */
     assert_int_equal(wait_of(GT_API_ALLOC, 50, 200), 0);
     assert_int_equal(wait_of(GT_API_MODULE, 50, 200), 0);
 }

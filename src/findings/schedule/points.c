@@ -13,7 +13,9 @@
  * have ended when it returns. A synchronisation that found the GPU idle waits for that op, too, though not
  * for any time: it would wait if the calls before it did not. A copy waits for itself, if it has ended by
  * then; one from pageable memory returns while it runs, because the call only feeds it, and can wait only
- * for its own stream.
+ * for its own stream. A launch waits for its own op, which then starts at once, or for room in a full queue:
+ * then it returns soon after an op has ended, and others are left. One that still runs when nothing is left,
+ * or long after the last end, takes the time for itself: it loads code or prepares a graph.
  *
  * If the host runs ahead, it may start to be recorded while the GPU still executes ops that the trace does
  * not have. Calls that take long in this time wait for these ops, because the queue is full. */
@@ -176,6 +178,42 @@ static void set_wait(const gt_schedule *schedule, gt_host_point *point, uint32_t
     point->own_ns -= point->wait_ns;
 }
 
+/* Removes the ops of a point. Returns whether all of them had ended by `ns`. */
+static bool remove_own(const gt_schedule *schedule, uint32_t point_index, ends *left, int64_t ns)
+{
+    const gt_host_point *point = &schedule->points[point_index];
+    bool all_ended = true;
+    for (uint32_t k = 0; k < point->op_count; k++) {
+        uint32_t op = schedule->point_ops[point->first_op + k];
+        if (schedule->ops[op].point != point_index) continue;
+        ends_remove(left, op);
+        all_ended &= schedule->ops[op].end_ns <= ns;
+    }
+    return all_ended;
+}
+
+/* The op that a launch waited for; GT_NONE. Its own ops, if they all ended before it returned and did not
+ * start late, or the op whose end made room in the queue, if others are left. */
+static uint32_t find_awaited_by_launch(const gt_schedule *schedule, uint32_t point_index, ends *left)
+{
+    const gt_host_point *point = &schedule->points[point_index];
+    const gt_gpu_op *ops = schedule->ops;
+    int64_t returned_ns = point->end_ns + CLOCK_ERROR_NS;
+    uint32_t ended = ends_find(left, returned_ns);
+    if (ended == GT_NONE) return GT_NONE;
+    bool own_ended = remove_own(schedule, point_index, left, returned_ns);
+    uint32_t last = ends_find(left, INT64_MAX);
+    if (ops[ended].point == point_index) {
+        int64_t free_ns = point->base_ns;
+        if (last != GT_NONE && ops[last].end_ns > free_ns) free_ns = ops[last].end_ns;
+        int64_t start_ns = ops[schedule->point_ops[point->first_op]].start_ns;
+        if (own_ended && start_ns - free_ns <= LAUNCH_BLOCKS_NS) return ended;
+        ended = ends_find(left, returned_ns);
+    }
+    if (ended == GT_NONE || point->end_ns - ops[ended].end_ns > LAUNCH_BLOCKS_NS) return GT_NONE;
+    return point->end_ns - ops[last].end_ns > GT_USUAL_GAP_NS ? GT_NONE : ended;
+}
+
 /* What each point waited for. Backwards, so that the ops launched after a point are gone when it is asked. */
 static void find_waits(gt_schedule *schedule)
 {
@@ -193,7 +231,9 @@ static void find_waits(gt_schedule *schedule)
             }
         }
         uint32_t op;
-        if (!find_awaited_by_copy(schedule, point, previous, &op))
+        if (point->kind == GT_API_LAUNCH)
+            op = find_awaited_by_launch(schedule, (uint32_t)i, &left);
+        else if (!find_awaited_by_copy(schedule, point, previous, &op))
             op = ends_find(&left, point->end_ns + CLOCK_ERROR_NS);
         set_wait(schedule, point, op);
     }

@@ -126,6 +126,8 @@ typedef struct gt_host_point {
 
 /* Starts and ends of ops on different streams are this exact. */
 enum { GT_CLOCK_ERROR_NS = 500 };
+/* An op that waits on the device normally starts within this time after the one before it. */
+enum { GT_USUAL_GAP_NS = 10000 };
 
 /* What decides when an op starts. */
 typedef enum gt_op_start {

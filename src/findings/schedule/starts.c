@@ -1,6 +1,7 @@
 /* What decides when an op of the GPU starts?
  *
- *     HOST        its launch: the call came after the op before it on the stream had ended
+ *     HOST        its launch: the call came after the op before it on the stream had ended, or came before,
+ *                 but still ran then, and the op starts later than a queued op would
  *     QUEUE       the op before it on its stream: the call came before that ended
  *     DEPENDENCY  an op of another stream: it starts late, but then something ended there
  *     FIXED       nothing is known: its launch was not recorded, and it is the first op of its stream
@@ -61,6 +62,7 @@ static int64_t usual_launch_ns(const gt_schedule *schedule)
     }
     int64_t usual = count ? (int64_t)gt_select(times, count, count / 4) : DEFAULT_LAUNCH_NS;
     gt_free(times);
+    if (usual > LATE_LAUNCH_NS) usual = DEFAULT_LAUNCH_NS; /* all of them wait for something */
     return usual < LEAST_LAUNCH_NS ? LEAST_LAUNCH_NS : usual;
 }
 
@@ -108,6 +110,17 @@ static void depend(gt_schedule *schedule, gt_gpu_op *op, uint32_t other)
     op->dependency = other;
 }
 
+/* Whether an op had to wait for its call: the call was made before free_ns, when all else that the op had to
+ * wait for was over, and still ran then. A call that itself waits for ops says nothing. Of the ops of one
+ * launch, such as those of a graph, only the first waits for the host. */
+static bool waits_for_call(const gt_schedule *schedule, const gt_gpu_op *op, int64_t free_ns)
+{
+    if (op->point == GT_NONE || op->start_ns - free_ns <= GT_USUAL_GAP_NS) return false;
+    const gt_host_point *point = &schedule->points[op->point];
+    return point->end_ns > free_ns && point->wait_ns == 0 &&
+           &schedule->ops[schedule->point_ops[point->first_op]] == op;
+}
+
 static void decide_start(gt_schedule *schedule, gt_gpu_op *op, uint32_t other)
 {
     readiness ready = readiness_of(schedule, op);
@@ -121,7 +134,7 @@ static void decide_start(gt_schedule *schedule, gt_gpu_op *op, uint32_t other)
             depend(schedule, op, other);
         return;
     }
-    if (is_launched) {
+    if (is_launched || waits_for_call(schedule, op, ready.stream_ns)) {
         op->begins = GT_START_HOST;
         op->offset_ns = op->start_ns - ready.host_ns;
         is_late = op->offset_ns > LATE_LAUNCH_NS;
@@ -132,7 +145,8 @@ static void decide_start(gt_schedule *schedule, gt_gpu_op *op, uint32_t other)
     }
     if (!is_late || other == GT_NONE) return;
     int64_t end_ns = schedule->ops[other].end_ns;
-    if (end_ns > ready.stream_ns && end_ns > ready.host_ns) depend(schedule, op, other);
+    if (end_ns > ready.stream_ns && end_ns > ready.host_ns && !waits_for_call(schedule, op, end_ns))
+        depend(schedule, op, other);
 }
 
 void gt_build_starts(gt_schedule *schedule)
