@@ -25,8 +25,8 @@
 
 #include <math.h>
 
-enum { LATE_START_NS = 100000 }; /* an op that starts later than this after its call waits for the device */
-enum { FIRST_USE_NS = 1000000 }; /* a launch longer than this that does not wait loads code */
+enum { NAMED_CALL_NS = 1000000 }; /* a call longer than this is named as what happened in the gap */
+enum { LATE_START_NS = 100000 };  /* an op that starts later than this after its call waits for the device */
 
 typedef struct gap_search {
     const gt_schedule *schedule;
@@ -105,18 +105,12 @@ static void add_piece(gap_search *s, int64_t start_ns, int64_t end_ns, uint8_t c
     GT_PUSH(s->idle->pieces, s->idle->piece_count, s->idle->piece_capacity, piece);
 }
 
-static bool is_first_use(const gt_host_point *point)
-{
-    return point->kind == GT_API_LAUNCH && point->end_ns - point->start_ns > FIRST_USE_NS &&
-           point->wait_ns == 0;
-}
-
 /* What it means that the host was inside a call. */
 static uint8_t cause_of_point(const gt_host_point *point)
 {
     gt_cause cause = gt_cause_of_call(point->kind);
     if (cause != GT_CAUSE_LAUNCH) return (uint8_t)cause;
-    if (is_first_use(point)) return GT_CAUSE_MODULE;
+    if (point->flags & GT_POINT_FIRST_USE) return GT_CAUSE_MODULE;
     return point->flags & GT_POINT_BURST ? GT_CAUSE_SYNC : GT_CAUSE_LAUNCH;
 }
 
@@ -220,8 +214,8 @@ static void add_late_host(gap_search *s, const gt_gpu_op *op, int64_t start_ns, 
             end_ns = returned;
         }
         if (end_ns > made) {
-            bool is_long = point->end_ns - point->start_ns > FIRST_USE_NS;
-            add_piece(s, made, end_ns, is_first_use(point) ? GT_CAUSE_MODULE : GT_CAUSE_LAUNCH,
+            bool is_long = point->end_ns - point->start_ns > NAMED_CALL_NS;
+            add_piece(s, made, end_ns, point->flags & GT_POINT_FIRST_USE ? GT_CAUSE_MODULE : GT_CAUSE_LAUNCH,
                       is_long ? point->event : GT_NONE);
         }
         end_ns = made;

@@ -86,8 +86,6 @@ gt_tally gt_rule_idle_sites(const gt_rule_input *input, gt_cause cause);
 /* A copy of a string of the schedule, which the caller owns; NULL for GT_STR_NONE and for an unknown site. */
 char *gt_rule_string(const gt_rule_input *input, uint32_t text);
 
-/* A call that takes long without waiting: it loads code when a kernel is used for the first time. */
-bool gt_point_is_first_use(const gt_host_point *point);
 /* By point: whether it belongs to a round trip; the synchronisation after one counts as well. The caller
  * frees it. */
 bool *gt_rule_points_in_trips(const gt_schedule *schedule);

@@ -25,6 +25,7 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
+#include "findings/schedule/build.h"
 #include "findings/schedule/names.h"
 #include "findings/rules.h"
 
@@ -205,6 +206,7 @@ __attribute__((unused)) static gt_finding_list *run_rules(made *m)
 {
     gt_schedule *s = &m->schedule;
     know_names(s);
+    gt_build_first_use(s);
     double model_ns = gt_replay_run(s, NULL, 0, (gt_replay_options){0}, NULL);
     gt_rule_input input = {.schedule = s,
                            .idle = &m->idle,

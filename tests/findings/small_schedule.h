@@ -170,6 +170,7 @@ static inline void small_build(small_schedule *s)
     gt_free((void *)schedule->name_bits);
     gt_find_name_bits(schedule, seen, gt_interner_count(schedule->strings));
     gt_build_points(schedule);
+    gt_build_first_use(schedule);
     gt_build_starts(schedule);
 }
 

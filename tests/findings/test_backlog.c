@@ -86,16 +86,16 @@ static void calls_wait_for_ops_before_the_trace(void **state)
     assert_int_equal(s->points[3].own_ns, 5000);
     assert_int_equal(s->points[3].wait_ns, 1995000);
     assert_int_equal(s->points[3].awaited, GT_NONE);
-    assert_false(gt_point_is_first_use(&s->points[3]));
+    assert_false(s->points[3].flags & GT_POINT_FIRST_USE);
     assert_int_equal(s->points[4].own_ns, 2000000); /* nothing ran then */
-    assert_true(gt_point_is_first_use(&s->points[4]));
+    assert_true(s->points[4].flags & GT_POINT_FIRST_USE);
     small_free(s);
     /* If the launch of the first op is there, the GPU was idle before: the call took that long itself. */
     s = small_new();
     add_calls(s, 1);
     small_build(s);
     assert_int_equal(s->points[3].own_ns, 2000000);
-    assert_true(gt_point_is_first_use(&s->points[3]));
+    assert_true(s->points[3].flags & GT_POINT_FIRST_USE);
     small_free(s);
 }
 

@@ -93,6 +93,7 @@ static void build_and_check(gt_schedule *s)
     for (size_t i = 0; i < s->op_count; i++)
         if (s->ops[i].end_ns > s->window.end_ns) s->window.end_ns = s->ops[i].end_ns;
     gt_build_points(s);
+    gt_build_first_use(s);
     gt_build_starts(s);
     gt_build_labels(s);
     gt_build_overhead(s);

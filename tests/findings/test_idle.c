@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "findings/idle.h"
+#include "findings/replay.h"
 #include "small_schedule.h"
 
 /* A piece as it should be: times in us. */
@@ -198,6 +199,35 @@ static void calls_that_still_run_are_no_dependencies(void **state)
         assert_int_equal(s->ops[1].begins, is_late ? GT_START_HOST : GT_START_DEPENDENCY);
         small_free(s);
     }
+}
+
+/* Graphs of three ops whose launch takes 2 ms in every step, longer than the ops: the calls are slow, but no
+ * first use. The first op starts, and another one ends, before the call returns. */
+static void slow_graph_launches_are_causes_of_the_host(void **state)
+{
+    (void)state;
+    small_schedule *s = small_new();
+    for (int64_t i = 0; i < 4; i++) {
+        int64_t at = 2010 * i;
+        small_point(s, 0, GT_API_LAUNCH, at, at + 2000);
+        s->points[i].step = (int32_t)i;
+        small_op(s, 0, (uint32_t)i, at + 1980, at + 1983);
+        small_op(s, 0, (uint32_t)i, at + 1984, at + 1987);
+        small_op(s, 0, (uint32_t)i, at + 1988, at + 3000);
+    }
+    small_window(s, 0, 9, 3);
+    gt_idle *idle = find(s);
+    assert_int_equal(idle->cause_ns[GT_CAUSE_DEVICE_GAP], 3 * 2 * 1000);
+    assert_int_equal(idle->cause_ns[GT_CAUSE_LAUNCH], 3 * 990 * 1000);
+    /* The schedule agrees: without the calls, the GPU is busy all the time. */
+    gt_edit edit = {0};
+    for (uint32_t i = 0; i < 4; i++) gt_edit_point_add(&edit, i, GT_EDIT_NO_CALL, 0);
+    double step_ns = gt_replay_run(&s->schedule, (const gt_edit *const[]){&edit}, 1,
+                                   (gt_replay_options){.recorded = true}, NULL);
+    assert_int_equal((int64_t)step_ns, 1020 * 1000);
+    gt_edit_free(&edit);
+    gt_idle_free(idle);
+    small_free(s);
 }
 
 static void ops_without_launch_have_no_known_cause(void **state)
@@ -500,6 +530,7 @@ int main(void)
         cmocka_unit_test(late_starts_after_the_call_are_waits_of_the_device),
         cmocka_unit_test(calls_that_still_run_are_causes_of_the_host),
         cmocka_unit_test(calls_that_still_run_are_no_dependencies),
+        cmocka_unit_test(slow_graph_launches_are_causes_of_the_host),
         cmocka_unit_test(ops_without_launch_have_no_known_cause),
         cmocka_unit_test(labels_of_the_host_are_causes),
         cmocka_unit_test(long_launches_load_code),

@@ -410,17 +410,25 @@ static void test_work_that_is_late_anyway_is_not_held_back(void **state)
     end_test(m, list);
 }
 
+/* Each step launches another kernel. */
+static made *make_long_launches(int64_t call_us)
+{
+    made *m = new_made();
+    static const char *const names[] = {"a", "b", "c", "d"};
+    for (int step = 0; step < 4; step++) {
+        begin_step(m);
+        launch_kernel(m, names[step], call_us, 100);
+    }
+    end_made(m);
+    set_idle(m, GT_CAUSE_MODULE, 901);
+    return m;
+}
+
 static void test_long_launch_calls_are_first_use(void **state)
 {
     (void)state;
     for (int is_long = 0; is_long < 2; is_long++) {
-        made *m = new_made();
-        for (int step = 0; step < 4; step++) {
-            begin_step(m);
-            launch_kernel(m, "k", is_long ? 1001 : 1000, 100);
-        }
-        end_made(m);
-        set_idle(m, GT_CAUSE_MODULE, 901);
+        made *m = make_long_launches(is_long ? 1001 : 1000);
         gt_finding_list *list = run_rules(m);
         if (is_long)
             expect_gain(list, "first_use", 901);
@@ -430,18 +438,72 @@ static void test_long_launch_calls_are_first_use(void **state)
     }
 }
 
+/* Code is loaded once: a launch of the same kernel that takes long in most steps is slow, and so is one that
+ * takes long most of the times. */
+static void test_long_launch_calls_that_repeat_are_not_first_use(void **state)
+{
+    (void)state;
+    for (int long_steps = 1; long_steps <= 4; long_steps++) {
+        made *m = new_made();
+        for (int step = 0; step < 4; step++) {
+            begin_step(m);
+            for (int i = 0; i < 3; i++) launch_kernel(m, "k", step < long_steps && i == 1 ? 2000 : 10, 100);
+        }
+        end_made(m);
+        set_idle(m, long_steps < 3 ? GT_CAUSE_MODULE : GT_CAUSE_LAUNCH, 2000);
+        gt_finding_list *list = run_rules(m);
+        const gt_finding *first = find_finding(list, "first_use"),
+                         *bound = find_finding(list, "launch_bound");
+        if (long_steps < 3) {
+            assert_non_null(first);
+            assert_non_null(strstr(first->advice, long_steps < 2 ? "do not repeat" : "the cost is real"));
+        } else {
+            assert_null(first);
+            assert_true(bound->rank == 1 && bound->gain_ns > 1500 * US);
+            assert_non_null(strstr(bound->evidence[1], "not only at first use"));
+            assert_non_null(strstr(bound->evidence[1], "with 2.00 ms each, such as cudaLaunchKernel"));
+            assert_non_null(strstr(bound->advice, "why these calls take long"));
+        }
+        end_test(m, list);
+    }
+    made *m = new_made(); /* three times in one step */
+    for (int step = 0; step < 4; step++) {
+        begin_step(m);
+        launch_kernel(m, "k", 10, 100);
+        for (int i = 0; i < 3 && step == 1; i++) launch_kernel(m, "graph", 2000, 100);
+    }
+    end_made(m);
+    gt_finding_list *list = run_rules(m);
+    assert_null(find_finding(list, "first_use"));
+    end_test(m, list);
+}
+
+/* The host runs ahead: the call begins before the window does on the GPU. */
+static void test_first_use_before_the_window_counts(void **state)
+{
+    (void)state;
+    made *m = new_made();
+    for (int step = 0; step < 4; step++) {
+        begin_step(m);
+        launch_kernel(m, "k", 10, 1000);
+        if (step == 0) launch_kernel(m, "new", 5000, 1000);
+    }
+    end_made(m);
+    m->schedule.window.start_ns = m->schedule.points[1].start_ns + 1000000;
+    gt_finding_list *list = run_rules(m);
+    const gt_finding *finding = find_finding(list, "first_use");
+    assert_non_null(finding);
+    assert_string_equal(finding->evidence[0], "1 call of cudaLaunchKernel");
+    assert_non_null(strstr(finding->title, "1.33 ms per step")); /* 4 ms in 3 steps */
+    end_test(m, list);
+}
+
 /* A variable of CUDA means nothing to HIP. */
 static void test_first_use_on_amd(void **state)
 {
     (void)state;
     for (int is_amd = 0; is_amd < 2; is_amd++) {
-        made *m = new_made();
-        for (int step = 0; step < 4; step++) {
-            begin_step(m);
-            launch_kernel(m, "k", 1001, 100);
-        }
-        end_made(m);
-        set_idle(m, GT_CAUSE_MODULE, 901);
+        made *m = make_long_launches(1001);
         m->gpu.is_amd = is_amd;
         gt_finding_list *list = run_rules(m);
         const gt_finding *finding = find_finding(list, "first_use");
@@ -869,6 +931,8 @@ int main(void)
         cmocka_unit_test(test_waiting_for_another_stream_is_no_allocation),
         cmocka_unit_test(test_work_that_is_late_anyway_is_not_held_back),
         cmocka_unit_test(test_long_launch_calls_are_first_use),
+        cmocka_unit_test(test_long_launch_calls_that_repeat_are_not_first_use),
+        cmocka_unit_test(test_first_use_before_the_window_counts),
         cmocka_unit_test(test_first_use_on_amd),
         cmocka_unit_test(test_pageable_copies_are_found),
         cmocka_unit_test(test_slow_copies_of_amd_are_pageable),

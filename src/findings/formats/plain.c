@@ -405,6 +405,7 @@ gt_schedule *gt_schedule_of_plain(gt_plain_trace *trace)
     fill_others(&b);
     gt_build_steps(schedule);
     gt_build_points(schedule);
+    gt_build_first_use(schedule);
     gt_build_starts(schedule);
     gt_build_labels(schedule);
     gt_map_free(&b.launches);

@@ -125,14 +125,6 @@ char *gt_rule_string(const gt_rule_input *input, uint32_t text)
 
 /* ---- points ---- */
 
-bool gt_point_is_first_use(const gt_host_point *point)
-{
-    static const int64_t longest_launch_ns = 1000000;
-    if (point->kind == GT_API_MODULE) return true;
-    return point->kind == GT_API_LAUNCH && point->wait_ns == 0 &&
-           point->end_ns - point->start_ns > longest_launch_ns;
-}
-
 bool *gt_rule_points_in_trips(const gt_schedule *schedule)
 {
     bool *inside = gt_alloc_zero(schedule->point_count, sizeof *inside);

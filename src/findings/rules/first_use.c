@@ -1,20 +1,44 @@
 /* first_use: does the window contain costs that arise only when code is used for the first time?
  *
- * The edit lets these calls cost nothing: they would not be there after more warm-up. */
+ * The edit lets these calls cost nothing: they would not be there after more warm-up. Launches that take long
+ * every time are none of them (schedule/first_use.c): those belong to launch_bound. */
 #include "findings/rules/rules_table.h"
+
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* What to do. Different code may be loaded step after step: then nobody knows whether that ends. */
+static char *advice_for(const gt_rule_input *input, size_t steps)
+{
+    bool is_frequent = steps >= 2 && 2 * steps > input->schedule->window.steps, is_amd = input->gpu->is_amd;
+    if (is_frequent)
+        return gt_rule_text(
+            "Profile after more warm-up steps; if steps still load or compile other code then, as "
+            "with shapes that keep changing, the cost is real.%s",
+            is_amd ? "" : " CUDA_MODULE_LOADING=EAGER loads code at the start of the program.");
+    return gt_rule_text("Profile after more warm-up steps: these costs do not repeat.%s",
+                        is_amd ? "" : " CUDA_MODULE_LOADING=EAGER moves them to the start of the program.");
+}
 
 bool gt_rule_first_use(const gt_rule_input *input, gt_finding *finding)
 {
     const gt_schedule *schedule = input->schedule;
+    const gt_step_window *window = &schedule->window;
     gt_tally names = {0};
     int64_t call_ns = 0;
+    size_t steps = 0; /* with such calls */
+    int32_t step = -1;
     for (size_t p = 0; p < schedule->point_count; p++) {
         const gt_host_point *point = &schedule->points[p];
-        if (!gt_point_is_first_use(point)) continue;
+        if (!(point->flags & GT_POINT_FIRST_USE)) continue;
         gt_edit_point_add(&finding->edit, (uint32_t)p, GT_EDIT_NO_CALL, 0);
-        if (!gt_window_has(&schedule->window, point->start_ns)) continue;
-        call_ns += point->end_ns - point->start_ns;
+        /* A host that runs ahead may have made the call before the window begins on the GPU. */
+        if (point->start_ns >= window->end_ns || point->end_ns <= window->start_ns) continue;
+        call_ns += point->end_ns - later(point->start_ns, window->start_ns);
         gt_tally_add(&names, schedule->events[point->event].name, 1);
+        if (point->step > step) steps++, step = point->step;
     }
     bool any = names.item_count > 0;
     if (any) {
@@ -30,9 +54,7 @@ bool gt_rule_first_use(const gt_rule_input *input, gt_finding *finding)
                              gt_interner_get(schedule->strings, names.items[i].text).bytes);
         gt_rule_evidence(finding, "the GPU is idle for %.2f ms per %s meanwhile",
                          gt_rule_idle_ms(input, GT_CAUSE_MODULE), input->per);
-        finding->advice = gt_rule_text(
-            "Profile after more warm-up steps: these costs do not repeat.%s",
-            input->gpu->is_amd ? "" : " CUDA_MODULE_LOADING=EAGER moves them to the start of the program.");
+        finding->advice = advice_for(input, steps);
     }
     gt_tally_free(&names);
     return any;

@@ -24,21 +24,64 @@ static double median_kernel_us(const gt_schedule *schedule)
     return median_us;
 }
 
-bool gt_rule_launch_bound(const gt_rule_input *input, gt_finding *finding)
+/* Launches in the window, and those of them that take long every time (schedule/first_use.c). */
+typedef struct launch_sums {
+    size_t launches, slow;
+    int64_t slow_ns;
+    uint32_t slowest; /* the point of the longest one; GT_NONE */
+} launch_sums;
+
+static launch_sums edit_launches(const gt_schedule *schedule, gt_edit *edit)
 {
-    const gt_schedule *schedule = input->schedule;
-    double steps = (double)schedule->window.steps;
-    size_t launches = 0;
-    gt_edit_reserve_points(&finding->edit, 2 * schedule->point_count);
+    launch_sums sums = {.slowest = GT_NONE};
+    int64_t longest_ns = 0;
+    gt_edit_reserve_points(edit, 2 * schedule->point_count);
     for (size_t p = 0; p < schedule->point_count; p++) {
         const gt_host_point *point = &schedule->points[p];
         if (point->kind != GT_API_LAUNCH) continue;
-        if (gt_window_has(&schedule->window, point->start_ns)) launches++;
-        if (!gt_point_is_first_use(point)) gt_edit_point_add(&finding->edit, (uint32_t)p, GT_EDIT_NO_CALL, 0);
+        if (!(point->flags & GT_POINT_FIRST_USE)) gt_edit_point_add(edit, (uint32_t)p, GT_EDIT_NO_CALL, 0);
+        if (!gt_window_has(&schedule->window, point->start_ns)) continue;
+        sums.launches++;
+        if (!(point->flags & GT_POINT_SLOW)) continue;
+        int64_t ns = point->end_ns - point->start_ns;
+        sums.slow++;
+        sums.slow_ns += ns;
+        if (ns > longest_ns) {
+            longest_ns = ns;
+            sums.slowest = (uint32_t)p;
+        }
     }
+    return sums;
+}
+
+/* Says which launches are slow, where, and what to do if they are most of the time. */
+static void describe_slow(const gt_rule_input *input, const launch_sums *sums, gt_finding *finding)
+{
+    const gt_schedule *schedule = input->schedule;
+    double slow_ms = gt_rule_ms(input, (double)sums->slow_ns);
+    uint32_t event = schedule->points[sums->slowest].event;
+    gt_rule_evidence(
+        finding,
+        "long launch calls again and again, not only at first use: %s per %s with %.2f ms each, such as %s",
+        gt_rule_number((double)sums->slow / (double)schedule->window.steps).text, input->per,
+        (double)sums->slow_ns / (double)sums->slow / 1e6,
+        gt_interner_get(schedule->strings, schedule->events[event].name).bytes);
+    if (slow_ms < gt_rule_host_ms(input, GT_CAUSE_LAUNCH)) return;
+    finding->where = gt_rule_string(input, gt_site_of_call(schedule, event));
+    finding->advice = gt_rule_text(
+        "Find out why these calls take long (a launch usually takes 3 to 20 us): code may be loaded or "
+        "compiled "
+        "again, a graph may be very large or changed before each launch, or another thread may hold a lock.");
+}
+
+bool gt_rule_launch_bound(const gt_rule_input *input, gt_finding *finding)
+{
+    const gt_schedule *schedule = input->schedule;
+    launch_sums sums = edit_launches(schedule, &finding->edit);
     gt_edit_remove_label(&finding->edit, schedule, GT_CAUSE_LAUNCH);
     if (finding->edit.point_count == 0) return false;
-    double per_step = (double)launches / steps;
+    double per_step = (double)sums.launches / (double)schedule->window.steps;
+    double host_ms = gt_rule_host_ms(input, GT_CAUSE_LAUNCH) + gt_rule_ms(input, (double)sums.slow_ns);
     finding->id = "launch_bound";
     finding->confidence = GT_CONFIDENCE_HIGH;
     finding->title =
@@ -46,8 +89,9 @@ bool gt_rule_launch_bound(const gt_rule_input *input, gt_finding *finding)
                      gt_rule_idle_ms(input, GT_CAUSE_LAUNCH), input->per);
     gt_rule_evidence(finding, "%s per %s, median kernel %.1f us, and the host needs %.0f us per launch",
                      gt_rule_count(per_step, "launch", "launches").text, input->per,
-                     median_kernel_us(schedule),
-                     gt_rule_host_ms(input, GT_CAUSE_LAUNCH) * 1e3 / (per_step > 1 ? per_step : 1));
+                     median_kernel_us(schedule), host_ms * 1e3 / (per_step > 1 ? per_step : 1));
+    if (sums.slow > 0) describe_slow(input, &sums, finding);
+    if (finding->advice) return true;
     static const char *const ways[] = {
         [GT_BY_PYTORCH] = "CUDA or HIP graphs or torch.compile(mode=\"reduce-overhead\")",
         [GT_BY_ROCPROF] = "HIP graphs (in PyTorch torch.compile(mode=\"reduce-overhead\"))",

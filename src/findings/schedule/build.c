@@ -16,6 +16,7 @@ gt_schedule *gt_schedule_new(const gt_event_view *trace)
     gt_map_free(&threads.places);
     gt_build_steps(schedule);
     gt_build_points(schedule);
+    gt_build_first_use(schedule);
     gt_build_starts(schedule);
     gt_build_labels(schedule);
     gt_build_overhead(schedule);

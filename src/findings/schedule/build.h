@@ -33,6 +33,8 @@ void gt_build_host(gt_schedule *schedule, const gt_frame_threads *threads);
 void gt_build_steps(gt_schedule *schedule);
 /* points.c: base_ns, before_ns, wait_ns, own_ns and awaited of points. */
 void gt_build_points(gt_schedule *schedule);
+/* first_use.c: GT_POINT_FIRST_USE and GT_POINT_SLOW of points. */
+void gt_build_first_use(gt_schedule *schedule);
 /* starts.c: previous, begins, offset_ns and dependency of ops; launch_ns. */
 void gt_build_starts(gt_schedule *schedule);
 /* labels.c: pieces, and then what gt_build_loops adds. */

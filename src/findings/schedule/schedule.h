@@ -102,7 +102,11 @@ typedef struct gt_piece {
 /* ---- points ---- */
 
 /* Bits of gt_host_point.flags besides GT_HOST_ bits, which it has from its event. */
-enum { GT_POINT_BURST = 32 }; /* in a tight loop of synchronising calls */
+enum {
+    GT_POINT_BURST = 32,     /* in a tight loop of synchronising calls */
+    GT_POINT_FIRST_USE = 64, /* takes long because code is used for the first time */
+    GT_POINT_SLOW = 128,     /* a launch that takes as long every time, without waiting */
+};
 
 typedef struct gt_host_point {
     int64_t start_ns, end_ns;     /* of the call */
