@@ -105,6 +105,7 @@ __attribute__((unused)) static gt_host_point *add_call(made *m, gt_api_kind kind
                            .step = (int32_t)s->step_count - 1,
                            .kind = kind & 15u,
                            .flags = m->flags};
+    s->events[point.event].call = kind & 15u;
     GT_PUSH(s->points, s->point_count, m->point_capacity, point);
     m->first_piece = (uint32_t)s->piece_count;
     m->before_ns = 0;

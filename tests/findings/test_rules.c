@@ -253,6 +253,28 @@ static void test_reading_a_value_vanishes_with_the_check_before_it(void **state)
     end_test(m, list);
 }
 
+/* Per step the launch of a graph, a call of 2 ms that no op makes, and a value that is read: an op with 100
+ * us, a copy (20 us) and a synchronisation (10 us). Only the op vanishes. */
+static void test_reading_a_value_leaves_calls_without_op(void **state)
+{
+    (void)state;
+    made *m = new_made();
+    for (int step = 0; step < 4; step++) {
+        begin_step(m);
+        launch_kernel(m, "graph", 2000, 1500);
+        uint32_t op = begin_op(m, "aten::item");
+        spend(m, GT_CAUSE_LAUNCH, 100, op);
+        add_copy(m, "Memcpy DtoH (Device -> Pageable)", 1, 4, false);
+        synchronise(m, "a");
+        end_op(m, op, 0, 1);
+    }
+    end_made(m);
+    set_idle(m, GT_CAUSE_LAUNCH, 600);
+    gt_finding_list *list = run_rules(m);
+    assert_float_equal(find_finding(list, "host_sync")->gain_ns, (100 + 20 + 10) * US, US);
+    end_test(m, list);
+}
+
 static void test_ops_that_also_launch_keep_their_time(void **state)
 {
     (void)state;
@@ -924,6 +946,7 @@ int main(void)
         cmocka_unit_test(test_synchronisations_are_found),
         cmocka_unit_test(test_a_gain_beyond_the_idle_time_of_the_calls_is_explained),
         cmocka_unit_test(test_reading_a_value_vanishes_with_the_check_before_it),
+        cmocka_unit_test(test_reading_a_value_leaves_calls_without_op),
         cmocka_unit_test(test_ops_that_also_launch_keep_their_time),
         cmocka_unit_test(test_a_loop_of_synchronisations_vanishes_as_a_whole),
         cmocka_unit_test(test_allocations_and_frees_are_found),

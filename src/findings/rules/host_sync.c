@@ -13,7 +13,16 @@ typedef struct sync_span {
     int64_t start_ns, end_ns;
 } sync_span;
 
-/* The op, and the checks and views right before it, which make the value that it reads. */
+/* Whether an event is a launch, a copy or another call of a point that no op makes. */
+static bool is_call_without_op(const gt_host_event *events, uint32_t event)
+{
+    if (events[event].call == GT_API_NONE) return false;
+    while (event != GT_NONE && events[event].kind != GT_KIND_CPU_OP) event = events[event].parent;
+    return event == GT_NONE;
+}
+
+/* The op, and the checks and views right before it, which make the value that it reads. Other work ends the
+ * search: an op, or a call without one, such as the launch of a graph. */
 static sync_span span_of(const gt_schedule *schedule, uint32_t op)
 {
     enum { MOST_EVENTS = 64 }; /* that are looked at */
@@ -22,6 +31,7 @@ static sync_span span_of(const gt_schedule *schedule, uint32_t op)
     uint32_t first = schedule->threads ? schedule->threads[gt_event_thread(schedule, op)].first : 0;
     for (uint32_t i = op, seen = 0; i > first && seen < MOST_EVENTS; seen++) {
         const gt_host_event *event = &events[--i];
+        if (is_call_without_op(events, i)) break;
         if (event->kind != GT_KIND_CPU_OP) continue;
         if (event->parent != GT_NONE && events[event->parent].kind == GT_KIND_CPU_OP) continue;
         if (!gt_name_has(schedule, event->name, GT_NAME_NO_WORK | GT_NAME_CHECK)) break;
