@@ -201,6 +201,24 @@ static void calls_that_still_run_are_no_dependencies(void **state)
     }
 }
 
+/* The call returns 5 us after the op before it on the stream has ended. What the op waits for is the other
+ * stream, which ends 60 us later. */
+static void calls_that_have_returned_are_no_causes(void **state)
+{
+    (void)state;
+    small_schedule *s = small_new();
+    for (int64_t i = 0; i < 2; i++) small_point(s, 0, GT_API_LAUNCH, 5 * i, 5 * i + 5);
+    small_point(s, 0, GT_API_LAUNCH, 92, 105);
+    small_op(s, 0, 0, 10, 100);
+    small_op(s, 1, 1, 12, 160);
+    small_op(s, 0, 2, 165, 170);
+    small_window(s, 0, GT_NONE, 1);
+    const wanted_piece wanted[] = {{160, 165, GT_CAUSE_DEPENDENCY}};
+    assert_pieces(s, wanted, GT_LENGTH(wanted));
+    assert_int_equal(s->ops[2].begins, GT_START_DEPENDENCY);
+    small_free(s);
+}
+
 /* Graphs of three ops whose launch takes 2 ms in every step, longer than the ops: the calls are slow, but no
  * first use. The first op starts, and another one ends, before the call returns. */
 static void slow_graph_launches_are_causes_of_the_host(void **state)
@@ -530,6 +548,7 @@ int main(void)
         cmocka_unit_test(late_starts_after_the_call_are_waits_of_the_device),
         cmocka_unit_test(calls_that_still_run_are_causes_of_the_host),
         cmocka_unit_test(calls_that_still_run_are_no_dependencies),
+        cmocka_unit_test(calls_that_have_returned_are_no_causes),
         cmocka_unit_test(slow_graph_launches_are_causes_of_the_host),
         cmocka_unit_test(ops_without_launch_have_no_known_cause),
         cmocka_unit_test(labels_of_the_host_are_causes),

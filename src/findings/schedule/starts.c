@@ -134,7 +134,7 @@ static void decide_start(gt_schedule *schedule, gt_gpu_op *op, uint32_t other)
             depend(schedule, op, other);
         return;
     }
-    if (is_launched || waits_for_call(schedule, op, ready.stream_ns)) {
+    if (is_launched) {
         op->begins = GT_START_HOST;
         op->offset_ns = op->start_ns - ready.host_ns;
         is_late = op->offset_ns > LATE_LAUNCH_NS;
@@ -143,10 +143,16 @@ static void decide_start(gt_schedule *schedule, gt_gpu_op *op, uint32_t other)
         op->offset_ns = op->start_ns - ready.stream_ns;
         is_late = op->offset_ns > LATE_QUEUE_NS;
     }
-    if (!is_late || other == GT_NONE) return;
-    int64_t end_ns = schedule->ops[other].end_ns;
-    if (end_ns > ready.stream_ns && end_ns > ready.host_ns && !waits_for_call(schedule, op, end_ns))
+    int64_t free_ns = ready.stream_ns > ready.host_ns ? ready.stream_ns : ready.host_ns;
+    bool has_other = other != GT_NONE && schedule->ops[other].end_ns > free_ns;
+    if (has_other) free_ns = schedule->ops[other].end_ns;
+    bool is_held = waits_for_call(schedule, op, free_ns);
+    if (is_late && has_other && !is_held) {
         depend(schedule, op, other);
+    } else if (is_held && !is_launched) {
+        op->begins = GT_START_HOST;
+        op->offset_ns = op->start_ns - ready.host_ns;
+    }
 }
 
 void gt_build_starts(gt_schedule *schedule)
