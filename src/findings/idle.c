@@ -79,8 +79,9 @@ static double *find_launch_gaps(const gt_schedule *schedule)
         for (size_t i = 0; i < count; i++) order[i] = (uint32_t)i;
         gt_order_rows(order, count, times.start_ns);
         gaps = gt_alloc(count * sizeof *gaps);
-        double reached = times.start_ns[order[0]];
-        for (size_t i = 0; i < count; i++) {
+        double reached = times.end_ns[order[0]];
+        gaps[order[0]] = INFINITY; /* unknown; only a window of one step has a gap before it */
+        for (size_t i = 1; i < count; i++) {
             uint32_t op = order[i];
             gaps[op] = times.start_ns[op] > reached ? times.start_ns[op] - reached : 0;
             if (times.end_ns[op] > reached) reached = times.end_ns[op];
@@ -318,7 +319,10 @@ static void add_gap(gap_search *s, int64_t start_ns, int64_t end_ns, uint32_t op
                   .op = op_index,
                   .first_piece = (uint32_t)s->idle->piece_count};
     const gt_gpu_op *op = op_index == GT_NONE ? NULL : &schedule->ops[op_index];
-    if (!op || op->point == GT_NONE) {
+    if (!op && schedule->window.is_one_step) {
+        add_host(s, schedule->window.leave, start_ns, end_ns);
+        reverse_pieces(s->idle->pieces + gap.first_piece, s->idle->piece_count - gap.first_piece);
+    } else if (!op || op->point == GT_NONE) {
         /* Without a host nobody knows who was late, but the device alone needs such a gap. */
         bool is_normal = op && schedule->origin != GT_BY_PYTORCH && !schedule->point_count;
         is_normal &= end_ns - start_ns <= GT_USUAL_GAP_NS;

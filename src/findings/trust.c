@@ -14,7 +14,8 @@
  *     T6   truncation, steps without ops      T14  idle although work was launched, %
  *     T7   shapes                             T15  graph launches without kernels, %
  *     T16  processes that use the GPU         T17  kernels without a duration, % */
-#include "findings/trust.h"
+#include "findings/trust_parts.h"
+
 #include "base/map.h"
 #include "base/memory.h"
 
@@ -23,12 +24,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define NO_LIMIT NAN
-
 enum {
     STREAM_OVERLAP_NS = 10,   /* shorter overlaps come from rounding */
     EARLY_NS = 1000,          /* an op this much before its launch: a wrong clock */
-    STEPS_FOR_VARIATION = 3,  /* steps that a spread needs */
     SHAPES_SHARE = 2,         /* shapes are recorded if more than one op in two has them */
     PROCESS_NAME_MAX = 100,   /* bytes of it that are shown */
     PROFILER_HIDDEN_PCT = 101 /* a threshold that no share reaches */
@@ -38,8 +36,8 @@ static const double host_bound = 1.15; /* step time over busy time from which on
 static const double shorter_step =
     0.98; /* a step without recording that is no shorter is as long as recorded */
 
-__attribute__((format(printf, 6, 7))) static void add(gt_trust *trust, const char *id, double value,
-                                                      double warn, double fail, const char *format, ...)
+void gt_trust_add(gt_trust *trust, const char *id, double value, double warn, double fail, const char *format,
+                  ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -53,17 +51,6 @@ __attribute__((format(printf, 6, 7))) static void add(gt_trust *trust, const cha
         check.level = GT_TRUST_WARN;
     if (check.level > trust->verdict) trust->verdict = check.level;
     GT_PUSH(trust->checks, trust->count, trust->capacity, check);
-}
-
-static double percent(double part, double whole)
-{
-    return whole > 0 ? 100 * part / whole : 0;
-}
-
-/* Not of PyTorch. */
-static bool is_other(const gt_schedule *s)
-{
-    return s->origin != GT_BY_PYTORCH;
 }
 
 /* ---- calls ---- */
@@ -137,7 +124,7 @@ static void count_launches(const gt_schedule *s, launch_count *kernels, launch_c
     call_names names = {s->strings, gt_alloc_zero(gt_interner_count(s->strings), 1)};
     for (size_t row = 0; trace && row < trace->recorded; row++)
         if (is_call(trace->kind[row])) count_call(&names, trace->name[row], kernels, graphs);
-    for (size_t i = 0; is_other(s) && i < s->event_count; i++)
+    for (size_t i = 0; gt_trust_is_other(s) && i < s->event_count; i++)
         if (is_call(s->events[i].kind)) count_call(&names, s->events[i].name, kernels, graphs);
     for (size_t i = 0; i < s->point_count; i++) {
         if (i + GT_EVENTS_AHEAD < s->point_count) gt_event_prefetch(s, s->points[i + GT_EVENTS_AHEAD].event);
@@ -153,9 +140,9 @@ static void count_launches(const gt_schedule *s, launch_count *kernels, launch_c
 
 static bool has_calls(const gt_schedule *s)
 {
-    for (size_t i = 0; is_other(s) && i < s->event_count; i++)
+    for (size_t i = 0; gt_trust_is_other(s) && i < s->event_count; i++)
         if (is_call(s->events[i].kind)) return true;
-    if (is_other(s)) return s->point_count != 0;
+    if (gt_trust_is_other(s)) return s->point_count != 0;
     for (size_t row = 0; s->trace && row < s->trace->recorded; row++)
         if (is_call(s->trace->kind[row])) return true;
     return false;
@@ -166,16 +153,16 @@ static void judge_launches(const gt_schedule *s, gt_trust *trust)
 {
     launch_count kernels = {0}, graphs = {0};
     count_launches(s, &kernels, &graphs);
-    if (is_other(s) && !kernels.calls && !graphs.calls) return;
+    if (gt_trust_is_other(s) && !kernels.calls && !graphs.calls) return;
     size_t lost = kernels.calls > kernels.found ? kernels.calls - kernels.found : 0;
-    double value = percent((double)lost, (double)kernels.calls);
-    add(trust, "T2", value, 1, 10, "%zu of %zu kernel launches have no kernel in the trace%s", lost,
-        kernels.calls, value > 1 ? ": GPU records were lost, or recording stopped early." : ".");
+    double value = gt_trust_percent((double)lost, (double)kernels.calls);
+    gt_trust_add(trust, "T2", value, 1, 10, "%zu of %zu kernel launches have no kernel in the trace%s", lost,
+                 kernels.calls, value > 1 ? ": GPU records were lost, or recording stopped early." : ".");
     if (!graphs.calls) return;
     lost = graphs.calls > graphs.found ? graphs.calls - graphs.found : 0;
-    value = percent((double)lost, (double)graphs.calls);
-    add(trust, "T15", value, 1, 30, "%zu of %zu graph launches have no kernel in the trace%s", lost,
-        graphs.calls, value > 1 ? ": not all replays were recorded." : ".");
+    value = gt_trust_percent((double)lost, (double)graphs.calls);
+    gt_trust_add(trust, "T15", value, 1, 30, "%zu of %zu graph launches have no kernel in the trace%s", lost,
+                 graphs.calls, value > 1 ? ": not all replays were recorded." : ".");
 }
 
 /* ---- GPU ops ---- */
@@ -184,16 +171,18 @@ static void judge_launches(const gt_schedule *s, gt_trust *trust)
 static void judge_ops_without_launch(const gt_schedule *s, size_t without, size_t count, size_t outside,
                                      gt_trust *trust)
 {
-    double value = percent((double)without, (double)count);
-    if (outside && without < count && !is_other(s)) {
-        add(trust, "T1", value, 5, 30,
+    double value = gt_trust_percent((double)without, (double)count);
+    if (outside && without < count && !gt_trust_is_other(s)) {
+        gt_trust_add(
+            trust, "T1", value, 5, 30,
             "%zu of %zu GPU operations have no recorded launch; %zu of them lie outside the window, which is "
             "from the first to the last that has one.",
             without, count, outside);
         return;
     }
     /* Not all profilers record calls: then the rest of the trace is as good as ever. */
-    add(trust, "T1", value, 5, is_other(s) ? NO_LIMIT : 30,
+    gt_trust_add(
+        trust, "T1", value, 5, gt_trust_is_other(s) ? GT_NO_LIMIT : 30,
         "%zu of %zu GPU operations in the window have no recorded launch%s", without, count,
         has_calls(s)
             ? without == count && count ? ": the calls recorded are not those of these launches." : "."
@@ -222,10 +211,10 @@ static void judge_links(const gt_schedule *s, gt_trust *trust)
             without_op_ns += (double)gt_op_ns(op);
     }
     judge_ops_without_launch(s, without_launch, count, outside, trust);
-    if (is_other(s)) return; /* no profiler but PyTorch's records ops of a framework */
-    double value = percent(without_op_ns, total_ns);
-    add(trust, "T3", value, 20, NO_LIMIT,
-        "%.0f%% of GPU time belongs to no framework operator (graphs, custom launchers).", value);
+    if (gt_trust_is_other(s)) return; /* no profiler but PyTorch's records ops of a framework */
+    double value = gt_trust_percent(without_op_ns, total_ns);
+    gt_trust_add(trust, "T3", value, 20, GT_NO_LIMIT,
+                 "%.0f%% of GPU time belongs to no framework operator (graphs, custom launchers).", value);
 }
 
 /* T4: a stream executes one op at a time, except for graph branches and dependent launches. */
@@ -243,8 +232,9 @@ static void judge_overlap(const gt_schedule *s, gt_trust *trust)
         if (op->end_ns > *end) *end = op->end_ns;
     }
     gt_free(ends);
-    double value = percent(overlap_ns, total_ns);
-    add(trust, "T4", value, 2, 20,
+    double value = gt_trust_percent(overlap_ns, total_ns);
+    gt_trust_add(
+        trust, "T4", value, 2, 20,
         "Operations of one stream overlap for %.2f%% of GPU time (graph branches, dependent launches or "
         "wrong "
         "times).",
@@ -262,8 +252,8 @@ static void judge_durations(const gt_schedule *s, gt_trust *trust)
         without += op->end_ns <= op->start_ns;
     }
     if (!without) return;
-    add(trust, "T17", percent((double)without, (double)kernels), 1, 50,
-        "%zu of %zu kernels have no duration: it is 0 or negative.", without, kernels);
+    gt_trust_add(trust, "T17", gt_trust_percent((double)without, (double)kernels), 1, 50,
+                 "%zu of %zu kernels have no duration: it is 0 or negative.", without, kernels);
 }
 
 /* T5. */
@@ -279,15 +269,16 @@ static void judge_clocks(const gt_schedule *s, gt_trust *trust)
         early++;
         if (before_ns > worst_ns) worst_ns = before_ns;
     }
-    double value = percent((double)early, (double)s->op_count);
+    double value = gt_trust_percent((double)early, (double)s->op_count);
     if (early)
-        add(trust, "T5", value, 0.1, 5,
+        gt_trust_add(
+            trust, "T5", value, 0.1, 5,
             "%zu GPU operations start before their launch (worst %.0f us): the clocks of host and GPU "
             "differ, "
             "and idle causes are off by as much.",
             early, (double)worst_ns / 1e3);
     else
-        add(trust, "T5", value, 0.1, 5, "No GPU operation starts before its launch.");
+        gt_trust_add(trust, "T5", value, 0.1, 5, "No GPU operation starts before its launch.");
 }
 
 /* ---- completeness ---- */
@@ -305,28 +296,29 @@ static void judge_steps(const gt_schedule *s, bool is_cut_off, gt_trust *trust)
 {
     size_t empty = 0;
     for (size_t i = 0; i < s->step_count; i++) empty += s->steps[i].first_op == GT_NONE;
-    double fail = s->step_count && empty == s->step_count ? 0 : NO_LIMIT;
+    double fail = s->step_count && empty == s->step_count ? 0 : GT_NO_LIMIT;
     double value = (double)(empty + is_cut_off);
-    const char *cut_off = !is_cut_off   ? ""
-                          : is_other(s) ? "Records are missing: a file is damaged or truncated. "
-                                        : "The file is truncated. ";
+    const char *cut_off = !is_cut_off            ? ""
+                          : gt_trust_is_other(s) ? "Records are missing: a file is damaged or truncated. "
+                                                 : "The file is truncated. ";
     if (is_cut_to_limit(s)) {
         static const double day_ns = 86400e9;
-        add(trust, "T6", value + 1, 0, 0,
+        gt_trust_add(
+            trust, "T6", value + 1, 0, 0,
             "%sGPU operations are more than %.1f days apart, which no profile is: some times are wrong, and "
             "those at the borders were cut.",
             cut_off, (double)s->limit_ns / 2 / day_ns);
         return;
     }
     if (!s->step_count)
-        add(trust, "T6", value, 0, fail,
-            "%sNo %s: the trace has one window, and times are those of the window.", cut_off,
-            is_other(s) ? "steps are recorded" : "ProfilerStep");
+        gt_trust_add(trust, "T6", value, 0, fail,
+                     "%sNo %s: the trace has one window, and times are those of the window.", cut_off,
+                     gt_trust_is_other(s) ? "steps are recorded" : "ProfilerStep");
     else if (empty || is_cut_off)
-        add(trust, "T6", value, 0, fail, "%s%zu of %zu steps have no GPU work.", cut_off, empty,
-            s->step_count);
+        gt_trust_add(trust, "T6", value, 0, fail, "%s%zu of %zu steps have no GPU work.", cut_off, empty,
+                     s->step_count);
     else
-        add(trust, "T6", value, 0, fail, "The file is complete, and every step has GPU work.");
+        gt_trust_add(trust, "T6", value, 0, fail, "The file is complete, and every step has GPU work.");
 }
 
 /* T16. */
@@ -336,7 +328,8 @@ static void judge_processes(const gt_schedule *s, gt_trust *trust)
     gt_str name = gt_interner_get(s->strings, s->main_process);
     int shown = (int)(name.len < PROCESS_NAME_MAX ? name.len : PROCESS_NAME_MAX);
     while (shown > 0 && (name.bytes[shown] & 0xc0) == 0x80) shown--; /* whole characters */
-    add(trust, "T16", (double)s->process_count, 1, NO_LIMIT,
+    gt_trust_add(
+        trust, "T16", (double)s->process_count, 1, GT_NO_LIMIT,
         "%zu processes use this GPU: the steps are those of process %.*s, which launches most, and what the "
         "hosts do is shown as if they were one.",
         s->process_count, shown, name.bytes);
@@ -346,92 +339,34 @@ static void judge_processes(const gt_schedule *s, gt_trust *trust)
 static void judge_details(const gt_schedule *s, gt_trust *trust)
 {
     bool has_shapes = s->shape_count * SHAPES_SHARE > s->cpu_op_count;
-    add(trust, "T7", !has_shapes, 0, NO_LIMIT, "%s",
-        has_shapes ? "Input shapes are recorded."
-                   : "No input shapes (record_shapes=False): rules on precision, shapes and roofline are "
-                     "limited.");
-    add(trust, "T8", !s->has_stacks, 0, NO_LIMIT, "%s",
-        s->has_stacks
-            ? "Python functions are recorded."
-            : "No Python functions (with_stack=False): causes on the host have no source location.");
+    gt_trust_add(trust, "T7", !has_shapes, 0, GT_NO_LIMIT, "%s",
+                 has_shapes
+                     ? "Input shapes are recorded."
+                     : "No input shapes (record_shapes=False): rules on precision, shapes and roofline are "
+                       "limited.");
+    gt_trust_add(trust, "T8", !s->has_stacks, 0, GT_NO_LIMIT, "%s",
+                 s->has_stacks
+                     ? "Python functions are recorded."
+                     : "No Python functions (with_stack=False): causes on the host have no source location.");
 }
 
 /* T9. */
 static void judge_profiler(const gt_trust_input *in, gt_trust *trust)
 {
     const gt_schedule *s = in->schedule;
-    double value = percent(s->profiler_ns, s->host_ns);
+    double value = gt_trust_percent(s->profiler_ns, s->host_ns);
     bool is_hidden = !(in->model_ns > host_bound * in->busy_ns);
     if (!is_hidden && in->model_ns < shorter_step * in->step_ns)
-        add(trust, "T9", value, 10, NO_LIMIT,
+        gt_trust_add(
+            trust, "T9", value, 10, GT_NO_LIMIT,
             "Recording takes an estimated %.0f%% of the host's time; without it a %s should take about %.2f "
             "ms instead of %.2f ms.",
             value, in->per, in->model_ns / 1e6, in->step_ns / 1e6);
     else
-        add(trust, "T9", value, PROFILER_HIDDEN_PCT, NO_LIMIT,
-            "Recording takes an estimated %.0f%% of the host's time, %s.", value,
-            is_hidden ? "which the GPU's work hides" : "which changes the step time by less than 2%");
-}
-
-/* ---- variation ---- */
-
-typedef struct extremes {
-    double least, most, sum;
-    size_t count;
-} extremes;
-
-static void extend(extremes *e, double value)
-{
-    if (!e->count || value < e->least) e->least = value;
-    if (!e->count || value > e->most) e->most = value;
-    e->sum += value;
-    e->count++;
-}
-
-/* The time from one used step to the next, per step: there may be steps without GPU work in between. */
-static double step_time(const gt_schedule *s, size_t used)
-{
-    uint32_t step = s->used_steps[used], next = s->used_steps[used + 1];
-    int64_t ns = s->ops[s->steps[next].first_op].start_ns - s->ops[s->steps[step].first_op].start_ns;
-    return (double)ns / (double)(next - step);
-}
-
-/* T10: from the first op of a step to that of the next. */
-static void judge_step_times(const gt_schedule *s, gt_trust *trust)
-{
-    if (!s->used_step_count) {
-        add(trust, "T10", 1, 0, NO_LIMIT,
-            "There are no steps with GPU work: times are those of the window, and nothing shows how they "
-            "vary.");
-        return;
-    }
-    if (s->used_step_count < STEPS_FOR_VARIATION) {
-        add(trust, "T10", 1, 0, NO_LIMIT,
-            "Only %zu %s with GPU work: step times have no average and cannot be compared.",
-            s->used_step_count, s->used_step_count == 1 ? "step" : "steps");
-        return;
-    }
-    extremes times = {0};
-    for (size_t i = 0; i + 1 < s->used_step_count; i++) extend(&times, step_time(s, i));
-    double value = percent(times.most - times.least, times.sum / (double)times.count);
-    add(trust, "T10", value, 15, NO_LIMIT, "Step times differ by %.0f%% (%.2f to %.2f ms).", value,
-        times.least / 1e6, times.most / 1e6);
-}
-
-/* T11. */
-static void judge_kernel_times(const gt_schedule *s, gt_trust *trust)
-{
-    if (s->used_step_count < 2) return;
-    double *kernel_ns = gt_alloc_zero(s->step_count, sizeof *kernel_ns);
-    for (size_t i = 0; i < s->op_count; i++)
-        if (s->ops[i].step >= 0 && s->ops[i].kind == GT_KIND_KERNEL)
-            kernel_ns[s->ops[i].step] += (double)gt_op_ns(&s->ops[i]);
-    extremes times = {0};
-    for (size_t i = 0; i < s->used_step_count; i++) extend(&times, kernel_ns[s->used_steps[i]]);
-    gt_free(kernel_ns);
-    double value = percent(times.most - times.least, times.least > 0 ? times.least : 1);
-    add(trust, "T11", value, 8, NO_LIMIT, "Kernels take %.0f%% more time in one step than in another%s",
-        value, value > 8 ? ": the steps differ, or the GPU's clock changed (power or heat)." : ".");
+        gt_trust_add(trust, "T9", value, PROFILER_HIDDEN_PCT, GT_NO_LIMIT,
+                     "Recording takes an estimated %.0f%% of the host's time, %s.", value,
+                     is_hidden ? "which the GPU's work hides"
+                               : "which changes the step time by less than 2%");
 }
 
 /* ---- idle time and the model ---- */
@@ -441,11 +376,13 @@ static void judge_idle(const gt_schedule *s, const gt_idle *idle, gt_trust *trus
 {
     double window_ns = (double)(s->window.end_ns - s->window.start_ns);
     const int64_t *ns = idle->cause_ns;
-    double value = percent((double)gt_idle_unexplained_ns(s, idle), window_ns);
-    add(trust, "T12", value, 5, NO_LIMIT, "%.1f%% of the window is idle time without a known cause.", value);
-    if (is_other(s) && !s->point_count) return; /* T14 needs launches */
-    value = percent((double)(ns[GT_CAUSE_DEVICE_WAIT] + ns[GT_CAUSE_DEPENDENCY]), window_ns);
-    add(trust, "T14", value, 10, 60,
+    double value = gt_trust_percent((double)gt_idle_unexplained_ns(s, idle), window_ns);
+    gt_trust_add(trust, "T12", value, 5, GT_NO_LIMIT,
+                 "%.1f%% of the window is idle time without a known cause.", value);
+    if (gt_trust_is_other(s) && !s->point_count) return; /* T14 needs launches */
+    value = gt_trust_percent((double)(ns[GT_CAUSE_DEVICE_WAIT] + ns[GT_CAUSE_DEPENDENCY]), window_ns);
+    gt_trust_add(
+        trust, "T14", value, 10, 60,
         "For %.0f%% of the window the GPU is idle although work was launched (another process, stream or "
         "rank, "
         "the upload of a graph, or shifted times).",
@@ -466,9 +403,9 @@ gt_trust gt_trust_judge(const gt_trust_input *input)
 {
     const gt_schedule *s = input->schedule;
     gt_trust trust = {0};
-    add(&trust, "T0", s->op_count ? 0 : 1, NO_LIMIT, 0, "%s",
-        s->op_count ? "The trace has GPU events."
-                    : "The trace has no GPU events, so it says nothing about the GPU.");
+    gt_trust_add(&trust, "T0", s->op_count ? 0 : 1, GT_NO_LIMIT, 0, "%s",
+                 s->op_count ? "The trace has GPU events."
+                             : "The trace has no GPU events, so it says nothing about the GPU.");
     if (!s->op_count) {
         if (input->is_cut_off) judge_steps(s, true, &trust);
         return trust;
@@ -477,22 +414,21 @@ gt_trust gt_trust_judge(const gt_trust_input *input)
     judge_launches(s, &trust);
     judge_overlap(s, &trust);
     judge_durations(s, &trust);
-    if (!is_other(s) || s->point_count) judge_clocks(s, &trust);
+    if (!gt_trust_is_other(s) || s->point_count) judge_clocks(s, &trust);
     judge_steps(s, input->is_cut_off, &trust);
     judge_processes(s, &trust);
-    if (!is_other(s)) judge_details(s, &trust);
-    if (!is_other(s)) judge_profiler(input, &trust);
-    judge_step_times(s, &trust);
-    judge_kernel_times(s, &trust);
+    if (!gt_trust_is_other(s)) judge_details(s, &trust);
+    if (!gt_trust_is_other(s)) judge_profiler(input, &trust);
+    gt_trust_judge_steps(s, &trust);
     judge_idle(s, input->idle, &trust);
     double error = fabs(input->replay_error_pct);
     if (error > replay_warn_pct)
-        add(&trust, "T13", error, replay_warn_pct, replay_fail_pct,
-            "The model misses the recorded %s time by %.1f%%, so gains %s.", input->per, error,
-            error > replay_fail_pct ? "cannot be trusted" : "are only rough estimates");
+        gt_trust_add(&trust, "T13", error, replay_warn_pct, replay_fail_pct,
+                     "The model misses the recorded %s time by %.1f%%, so gains %s.", input->per, error,
+                     error > replay_fail_pct ? "cannot be trusted" : "are only rough estimates");
     else
-        add(&trust, "T13", error, replay_warn_pct, replay_fail_pct,
-            "The model reproduces the recorded %s time to within %.1f%%.", input->per, error);
+        gt_trust_add(&trust, "T13", error, replay_warn_pct, replay_fail_pct,
+                     "The model reproduces the recorded %s time to within %.1f%%.", input->per, error);
     qsort(trust.checks, trust.count, sizeof *trust.checks, by_number);
     return trust;
 }

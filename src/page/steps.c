@@ -61,6 +61,11 @@ static gpu_steps profiler_steps(const gt_schedule *schedule)
         add_step(&steps, (gpu_step){start_ns, start_ns, step->name, NULL});
     }
     if (!steps.count) return steps;
+    if (steps.count == 1) { /* the window, which may begin before its first op */
+        steps.items[0].start_ns = schedule->window.start_ns;
+        steps.items[0].end_ns = schedule->window.end_ns;
+        return steps;
+    }
     int32_t last = (int32_t)schedule->used_steps[schedule->used_step_count - 1];
     gpu_step *end = &steps.items[steps.count - 1];
     for (size_t i = 0; i < schedule->op_count; i++)

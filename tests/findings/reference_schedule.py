@@ -160,7 +160,14 @@ def window(ops, steps, points):
     if len(used) >= 2:
         return len(used), used[-1] - used[0], first[used[-1]].start - first[used[0]].start
     mine = [op for op in ops if op.point and (not used or op.point.step == used[0])] or ops
-    return len(used), 1, max((op.end for op in mine), default=0) - (mine[0].start if mine else 0)
+    if not mine:
+        return 0, 1, 0
+    start, end = mine[0].start, max(op.end for op in mine)
+    if used:  # one step: as long as on the host, but not before what earlier steps have left has ended
+        step = steps[used[0]]
+        begin = max([step.start + max(0, end - step.end)] + [op.end for op in ops[:ops.index(mine[0])]])
+        start, end = min(start, begin), max(end, step.end)
+    return len(used), 1, end - start
 
 
 def join_equal_steps(found):

@@ -587,7 +587,8 @@ def cases():
     yield Case("the path takes as long as a step, one step", check_sums, 4, 1, "data:1:20")
     yield Case("the path takes as long as a step, two causes", check_sums, 8, 4, "data:1:5", "op:2:5")
     yield Case("the sentence names communication", check_longest, 3, "link:0:1000", "communication (allreduce)")
-    yield Case("the sentence names unknown time", check_longest, 1, "data:1:20", "rank 1, idle (unknown)")
+    yield Case("the sentence names what is before the first op", check_longest, 1, "data:1:20",
+               "rank 1, enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__")
     for ranks in (2, 8, 64):
         for seed in (1, 2, 3):
             yield Case(f"clocks of {ranks} ranks, seed {seed}", check_simulated_clocks, ranks, seed)

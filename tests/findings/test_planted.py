@@ -237,7 +237,7 @@ def cases():
     yield Case("two of four ranks", check_half, size(ranks=4, per_node=1, layers=4, steps=4), ["op:1:3", "data:2:2"], ["1", "2"])
     yield Case("two of four ranks, one collective", check_half, size(ranks=4, layers=1, steps=2, seed=7), ["op:1:2", "op:2:2"], ["1-2"])
     yield Case("one step", check_first_line, size(ranks=6, per_node=1, layers=6, steps=1, seed=8117), ["data:1:20"],
-               "rank 1 comes last in 100 % of collectives and causes 100 % of the waiting", "before its first op")
+               "rank 1 is late by 19.99 ms per step", "its data loader takes 20.00 ms longer than on the median rank")
     yield Case("equally late", check_first_line, size(ranks=16, per_node=8, layers=2, steps=3), ["op:1:3", "data:2:3"],
                "rank 1 is late by 3.0", "rank 2 is late by 3.0", "together up to about 3.0")
     racks = ["rack1-node1", "rack3-node2", "rack31-node3", "rack3-node4"]

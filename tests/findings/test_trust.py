@@ -218,7 +218,7 @@ def lost_step(binary, folder):
     assert (report["steps"], report["window_steps"]) == (4, 4), report["window_steps"]
     assert abs(report["step_ms"] - small_traces.STEP_US / 1000) < 1e-6, report["step_ms"]
     assert levels["T6"] == "warn" and texts["T6"] == "1 of 5 steps have no GPU work.", texts
-    assert levels["T10"] == "ok" and texts["T10"] == "Step times differ by 0% (2.00 to 2.00 ms).", texts
+    assert levels["T10"] == "ok" and texts["T10"] == "The longest step takes 0% more time than the shortest (2.00 and 2.00 ms).", texts
     return []
 
 

@@ -39,15 +39,15 @@ static const gt_rank_summary *most_waited_for(const gt_rank_findings *found)
 }
 
 /* Why no finding names the rank that the others wait for. What it does longer may be as much as they wait,
- * and still be chance: few steps do not tell. In a window of one step, the time before its first op is
- * missing. */
+ * and still be chance: few steps do not tell. Without several steps, it may be late before the window begins.
+ */
 static char *why_not_late(const gt_rank_findings *found, const gt_rank_summary *rank)
 {
     enum { FEW_STEPS = 2 };
     size_t steps = rank->facts->steps;
     if (steps <= 1 && rank->late_ns < found->wait_ns / 2)
-        return gt_strdup("the cause is before its first op, which a window of one step does not show: record "
-                         "more steps");
+        return gt_strdup("the cause is before its first op, which the window does not show: record several "
+                         "steps");
     if (rank->late_ns < 0.01 * found->step_ns)
         return gt_strdup("what it does longer is not more than chance");
     if (steps > FEW_STEPS || !rank->facts->has_steps)

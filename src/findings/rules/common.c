@@ -82,7 +82,7 @@ double gt_rule_host_ms(const gt_rule_input *input, gt_cause label)
     int64_t sum_ns = 0;
     for (size_t p = 0; p < schedule->point_count; p++) {
         const gt_host_point *point = &schedule->points[p];
-        if (!gt_window_has(&schedule->window, point->start_ns)) continue;
+        if (!gt_window_has_point(&schedule->window, point)) continue;
         if (!gt_replay_may_have(schedule, (uint32_t)p, label)) continue;
         for (size_t i = point->first_piece; i < (size_t)point->first_piece + point->piece_count; i++)
             if (schedule->pieces[i].label == label)

@@ -42,7 +42,7 @@ static gt_tally tally_ops(const gt_schedule *schedule)
     gt_tally tally = {0};
     for (size_t p = 0; p < schedule->point_count; p++) {
         const gt_host_point *point = &schedule->points[p];
-        if (!gt_window_has(&schedule->window, point->start_ns)) continue;
+        if (!gt_window_has_point(&schedule->window, point)) continue;
         for (size_t i = point->first_piece; i < (size_t)point->first_piece + point->piece_count; i++) {
             const gt_piece *piece = &schedule->pieces[i];
             if (piece->label != GT_CAUSE_CPU_OP || piece->event == GT_NONE) continue;

@@ -11,7 +11,7 @@ static gt_tally tally_functions(const gt_schedule *schedule)
     gt_tally tally = {0};
     for (size_t p = 0; p < schedule->point_count; p++) {
         const gt_host_point *point = &schedule->points[p];
-        if (!gt_window_has(&schedule->window, point->start_ns)) continue;
+        if (!gt_window_has_point(&schedule->window, point)) continue;
         if (!gt_replay_may_have(schedule, (uint32_t)p, GT_CAUSE_PYTHON)) continue;
         for (size_t i = point->first_piece; i < (size_t)point->first_piece + point->piece_count; i++) {
             const gt_piece *piece = &schedule->pieces[i];

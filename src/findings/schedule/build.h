@@ -29,7 +29,8 @@ bool gt_build_communicates(const gt_schedule *schedule, uint32_t row, uint8_t *k
 /* host.c, host_thread.c: events and threads, with parents, flags, launches and the kinds of calls; points
  * (start, end, event, thread, kind, flags, their ops); and which point and which cpu_op launched each op. */
 void gt_build_host(gt_schedule *schedule, const gt_frame_threads *threads);
-/* steps.c: process_count, main_process, steps, the step of each point and op, and the window. */
+/* steps.c: process_count, main_process, steps, the step of each point and op, and the window. Adds the points
+ * of the only step (GT_API_STEP). */
 void gt_build_steps(gt_schedule *schedule);
 /* points.c: base_ns, before_ns, wait_ns, own_ns and awaited of points. */
 void gt_build_points(gt_schedule *schedule);

@@ -30,7 +30,8 @@ typedef enum gt_api_kind {
     GT_API_FREE,
     GT_API_ALLOC,
     GT_API_MODULE, /* loads code */
-    GT_API_KINDS
+    GT_API_KINDS,
+    GT_API_STEP = GT_API_KINDS /* no call: the only step of the trace begins or ends here */
 } gt_api_kind;
 
 /* What a host event belongs to; children inherit these bits. */
@@ -40,7 +41,7 @@ enum {
     GT_HOST_RECOMPUTE = 4, /* forward work of activation checkpointing; only below GT_HOST_BACKWARD it is
                               a repetition */
     GT_HOST_BACKWARD = 8,
-    GT_HOST_HEAVY = 16, /* an op that computes on the CPU for a long time and launches nothing */
+    GT_HOST_HEAVY = 16,    /* an op that computes on the CPU for a long time and launches nothing */
 };
 
 /* An op, a call, a Python function or an annotation. */
@@ -196,17 +197,24 @@ typedef struct gt_step_times {
     int64_t start_ns, end_ns; /* on the host */
     uint32_t first_op;        /* the first op launched in it, on the main stream (steps.c); GT_NONE: none */
     uint32_t name;            /* string id */
+    uint32_t event;           /* its host event */
 } gt_step_times;
 
 /* The part of the trace that is judged. With at least two steps that have GPU work it begins with the first
  * op of the first of them and ends where the last one begins. Steps without GPU work in between belong to it.
- * Otherwise it is all that one step, or the trace, has launched. */
+ * With one such step it has all that the step has launched, and it is as long as the step on the host if that
+ * is longer (steps.c). Without steps it is all that the trace has launched. */
 typedef struct gt_step_window {
     int64_t start_ns, end_ns;
-    uint32_t first_op; /* the op at start_ns */
+    uint32_t first_op; /* the first op; it starts at start_ns, or later in a window of one step */
     uint32_t end_op;   /* the op at end_ns, the first that is not in the window; GT_NONE: the window ends with
                           its last op */
     size_t steps;      /* in the window: what times are divided by, at least 1 */
+    bool is_one_step;  /* there is one step with GPU work. Then there are two points where it begins and ends:
+                        */
+    uint32_t enter, leave;
+    int64_t skipped_ns; /* ... and this much of the step on the host is before the window although the step
+                           lasts longer there: the GPU still executes earlier ones */
 } gt_step_window;
 
 /* What recorded the trace: PyTorch's profiler, rocprofv3, JAX's or Nsight Systems. */
@@ -309,6 +317,12 @@ static inline void gt_event_prefetch(const gt_schedule *schedule, uint32_t event
 static inline bool gt_window_has(const gt_step_window *window, int64_t ns)
 {
     return window->start_ns <= ns && ns < window->end_ns;
+}
+/* Whether the host time before a point counts: its call is in the window, or the window ends with it. */
+static inline bool gt_window_has_point(const gt_step_window *window, const gt_host_point *point)
+{
+    return gt_window_has(window, point->start_ns) ||
+           (point->kind == GT_API_STEP && point->start_ns == window->end_ns);
 }
 static inline int64_t gt_op_ns(const gt_gpu_op *op)
 {

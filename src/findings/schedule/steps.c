@@ -1,4 +1,17 @@
-/* Which part of the trace is judged? The steps of the profiler, what was launched in each, and the window. */
+/* Which part of the trace is judged? The steps of the profiler, what was launched in each, and the window.
+ *
+ * From the first op of a step to that of the next everything happens once: that is how long a step takes.
+ * With only one step there is no next one. The host goes on to the next step when its own step ends, and the
+ * GPU when it has executed what the step launched, so a step takes as long as the longer of the two:
+ *
+ *     host  |<- load data ->|<- launch ->|            |<----- load data ----->|<- launch, synchronise ->| log
+ * | GPU                    |AAAAAAAAAAAAAAAAAAA|                             |AAAAAAAAAAAAAAAAAAAA| window
+ * |<------- as long as the host's step ...  or ...  the host's step ------------------------->|
+ *
+ * On the left the GPU ends after the host. So it did in the step before, and executed that one's ops when
+ * this step began on the host: the window ends with the last op, and begins later than the step by as much.
+ * If the trace shows ops of earlier steps, it does not begin before these have ended either. Two points where
+ * the step begins and ends let the host's time at both ends count like any other. */
 #include "findings/schedule/build.h"
 #include "findings/schedule/names.h"
 
@@ -6,6 +19,7 @@
 #include "base/memory.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- processes ---- */
 
@@ -84,7 +98,7 @@ static void find_steps(gt_schedule *schedule)
             const gt_host_event *event = &schedule->events[i];
             if (event->kind != GT_KIND_ANNOTATION || !gt_name_has(schedule, event->name, GT_NAME_STEP))
                 continue;
-            gt_step_times step = {event->start_ns, event->end_ns, GT_NONE, event->name};
+            gt_step_times step = {event->start_ns, event->end_ns, GT_NONE, event->name, (uint32_t)i};
             GT_PUSH(schedule->steps, schedule->step_count, capacity, step);
         }
     }
@@ -181,6 +195,67 @@ static bool is_of_only_step(const gt_schedule *schedule, const gt_gpu_op *op)
            (!schedule->used_step_count || op->step == (int32_t)schedule->used_steps[0]);
 }
 
+/* ---- the only step ---- */
+
+static size_t points_before(const gt_schedule *schedule, int64_t ns)
+{
+    size_t count = 0;
+    while (count < schedule->point_count && schedule->points[count].start_ns < ns) count++;
+    return count;
+}
+
+/* Adds the points at which the only step begins and ends. */
+static void add_step_points(gt_schedule *schedule)
+{
+    const gt_step_times *step = &schedule->steps[schedule->used_steps[0]];
+    size_t count = schedule->point_count, enter = points_before(schedule, step->start_ns);
+    size_t end = points_before(schedule, step->end_ns); /* both are places in the old points */
+    gt_host_point *points = gt_alloc((count + 2) * sizeof *points), *old = schedule->points;
+    gt_host_point border = {.event = step->event,
+                            .thread = gt_event_thread(schedule, step->event),
+                            .awaited = GT_NONE,
+                            .sync_site = GT_STR_NONE,
+                            .step = (int32_t)schedule->used_steps[0],
+                            .kind = GT_API_STEP};
+    if (enter) memcpy(points, old, enter * sizeof *points);
+    if (end > enter) memcpy(points + enter + 1, old + enter, (end - enter) * sizeof *points);
+    if (count > end) memcpy(points + end + 2, old + end, (count - end) * sizeof *points);
+    border.start_ns = border.end_ns = step->start_ns;
+    points[enter] = border;
+    border.start_ns = border.end_ns = step->end_ns;
+    points[end + 1] = border;
+    for (size_t i = 0; i < schedule->op_count; i++) {
+        uint32_t *point = &schedule->ops[i].point;
+        if (*point != GT_NONE) *point += (uint32_t)(*point >= enter) + (uint32_t)(*point >= end);
+    }
+    gt_free(old);
+    schedule->points = points;
+    schedule->point_count = count + 2;
+    schedule->window.enter = (uint32_t)enter;
+    schedule->window.leave = (uint32_t)end + 1;
+    schedule->window.is_one_step = true;
+}
+
+/* Makes the window, which is from the first to the last op so far, as long as the step on the host, less the
+ * time at its beginning in which the GPU executes earlier steps. */
+static void lengthen_window(gt_schedule *schedule)
+{
+    const gt_step_times *step = &schedule->steps[schedule->used_steps[0]];
+    gt_step_window *window = &schedule->window;
+    int64_t start_ns = step->start_ns, end_ns = step->end_ns;
+    if (window->end_ns > end_ns) start_ns += window->end_ns - end_ns;
+    for (uint32_t i = 0; i < window->first_op; i++) {
+        int64_t earlier_ns = schedule->ops[i].end_ns; /* of an earlier step: the window has all of this one */
+        if (earlier_ns <= start_ns) continue;
+        window->skipped_ns += earlier_ns - start_ns;
+        start_ns = earlier_ns;
+    }
+    if (start_ns < window->start_ns) window->start_ns = start_ns;
+    if (end_ns > window->end_ns) window->end_ns = end_ns;
+}
+
+/* ---- the window ---- */
+
 static void set_window(gt_schedule *schedule)
 {
     gt_step_window *window = &schedule->window;
@@ -206,6 +281,9 @@ static void set_window(gt_schedule *schedule)
         }
         if (op->end_ns > window->end_ns) window->end_ns = op->end_ns;
     }
+    if (!schedule->used_step_count) return;
+    add_step_points(schedule);
+    lengthen_window(schedule);
 }
 
 void gt_build_steps(gt_schedule *schedule)

@@ -1,0 +1,207 @@
+#!/usr/bin/env python3
+"""Which time is judged, and who is blamed for it: traces with one step and without steps.
+
+    python3 -m tests.findings.test_window --bin build/gputally [--only TEXT]
+
+The traces are written event by event here, so the expected times follow from the calls of the test.
+"""
+import json
+import os
+import sys
+
+from tests.common.harness import Case, run, run_cases
+from tests.findings import small_traces
+
+CALL_US, LATENCY_US = 6.0, 5.0
+LOADER = "torch/utils/data/dataloader.py(700): __next__"
+FORWARD, LOG = "train.py(20): forward", "train.py(90): log"
+
+
+class Program:
+    """One thread and one stream: a kernel starts 5 us after its launch began, or when the kernel before it has ended."""
+
+    def __init__(self, start_us=1e6):
+        self.events, self.now, self.free, self.correlation, self.first_us = [], start_us, 0.0, 1, start_us
+
+    def host(self, category, name, us):
+        self.events.append(small_traces.host(category, name, self.now, us))
+        self.now += us
+
+    def python(self, name, us):
+        self.host("python_function", name, us)
+
+    def launch(self, count, kernel_us):
+        for _ in range(count):
+            at = self.now
+            self.events.append(small_traces.host("cpu_op", "aten::mm", at, CALL_US + 4))
+            self.events.append(small_traces.host("cuda_runtime", "cudaLaunchKernel", at + 2, CALL_US, correlation=self.correlation))
+            self.free = max(self.free + 1, at + 2 + LATENCY_US)
+            self.events.append(small_traces.kernel(self.free, kernel_us, self.correlation))
+            self.free += kernel_us
+            self.now += CALL_US + 4
+            self.correlation += 1
+
+    def call(self, name, us):
+        self.events.append(small_traces.host("cuda_runtime", name, self.now, us, correlation=100000 + self.correlation))
+        self.now += us
+
+    def synchronise(self):
+        self.call("cudaDeviceSynchronize", max(3, self.free + 3 - self.now))
+
+    def step(self, number, start_us):
+        """The step lasts from start_us until now."""
+        self.events.append(small_traces.host("user_annotation", f"ProfilerStep#{number}", start_us, self.now - start_us))
+
+    def write(self, folder, name="trace.json"):
+        whole = small_traces.host("python_function", "train.py(1): <module>", self.first_us, self.now - self.first_us)
+        return small_traces.write(os.path.join(folder, name), {
+            "schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "NVIDIA H200", "computeMajor": 9, "computeMinor": 0}],
+            "traceEvents": [whole] + self.events})
+
+
+def report(binary, folder, path):
+    """The JSON of the report. Its sums are checked, and that the sheets are about the same window."""
+    output = os.path.join(folder, "out.json")
+    done = run([binary, "report", path, "--output_json", output, "--no_html", "--quiet"])
+    assert done.code == 0 and not done.problems(), done
+    with open(output) as file:
+        found = json.load(file)
+    assert found["replay_error_pct"] < 0.01 and found["idle_sum_error_us"] == 0, (found["replay_error_pct"], found["idle_sum_error_us"])
+    assert abs(sum(c["ms"] for c in found["idle_causes"]) - found["idle_ms"]) < 1e-6, found["idle_causes"]
+    assert abs(found["busy_ms"] + found["idle_ms"] - found["step_ms"]) < 1e-5
+    balance = found["sheets"]["balance"]
+    at = balance["columns"].index("ns")
+    assert sum(row[at] for row in balance["rows"]) == found["window_ns"], balance
+    return found
+
+
+def causes(found):
+    return {cause["cause"]: cause["ms"] for cause in found["idle_causes"]}
+
+
+def near(value, expected, by=0.05):
+    return abs(value - expected) <= by
+
+
+# ---- one step ----
+
+
+def one_step(before_us, kernel_us, after_us, sync=False, earlier_us=0.0):
+    """Loads data, launches 40 kernels and logs. The GPU may still execute an earlier step, whose launch was not recorded."""
+    program = Program()
+    start = program.now
+    if earlier_us:
+        program.events.append(small_traces.kernel(start - 10, earlier_us + 10, 99999))
+        program.free = start + earlier_us
+    program.python(LOADER, before_us)
+    program.launch(40, kernel_us)
+    if sync:
+        program.synchronise()
+    program.python(LOG, after_us)
+    program.step(3, start)
+    return program, start
+
+
+def check_data_before_first_kernel(binary, folder):
+    """The host loads data for 60 ms, and the GPU computes 30 ms, half of which would hide in the data loading of the next step:
+    the step takes as long as on the host."""
+    program, start = one_step(60000, 750, 10)
+    found = report(binary, folder, program.write(folder))
+    host_ms = (program.now - start) / 1e3
+    assert near(found["step_ms"], host_ms, 0.001) and near(found["busy_ms"], 30, 0.001), found["step_ms"]
+    assert near(causes(found)["data"], host_ms - 30), causes(found)
+    first = found["findings"][0]
+    assert first["id"] == "data_stall" and near(first["gain_ms"], host_ms - 30, 0.5), first
+
+
+def check_work_after_last_kernel(binary, folder):
+    """The host synchronises, then logs for 30 ms: that is a part of the step, too."""
+    program, start = one_step(20000, 20, 30000, sync=True)
+    found = report(binary, folder, program.write(folder))
+    assert near(found["step_ms"], (program.now - start) / 1e3, 0.001), found["step_ms"]
+    assert near(causes(found)["data"], 20) and near(causes(found)["python"], 30), causes(found)
+    by_id = {finding["id"]: finding for finding in found["findings"]}
+    assert near(by_id["python_busy"]["gain_ms"], 30, 0.5) and by_id["python_busy"]["where"].endswith(LOG), by_id["python_busy"]
+    assert near(by_id["data_stall"]["gain_ms"], 20, 0.5), by_id["data_stall"]
+
+
+def check_gpu_bound_step(binary, folder):
+    """The GPU needs longer than the host: the step is from its first to its last kernel."""
+    program, _ = one_step(1000, 500, 10)
+    found = report(binary, folder, program.write(folder))
+    assert near(found["step_ms"], 40 * 0.5 + 39 * 0.001, 0.001), found["step_ms"]
+
+
+def check_earlier_work(binary, folder):
+    """The GPU executes an earlier step for 15 of the 20 ms in which the host loads data, and the host waits at the end of its own:
+    only 5 ms of the data loading hold up the GPU."""
+    program, start = one_step(20000, 200, 10, sync=True, earlier_us=15000)
+    found = report(binary, folder, program.write(folder))
+    assert near(found["step_ms"], (program.now - start) / 1e3 - 15, 0.001), found["step_ms"]
+    assert near(causes(found)["data"], 5), causes(found)
+    assert {c["id"]: c["level"] for c in found["trust"]["checks"]}["T1"] == "ok", found["trust"]
+
+
+def check_gate(binary, folder):
+    """A regression before the first kernel is one: the step takes twice as long."""
+    good = one_step(5000, 200, 10, sync=True)[0].write(folder, "good.json")
+    bad = one_step(20000, 200, 10, sync=True)[0].write(folder, "bad.json")
+    command = [binary, "compare", good, bad, "-o", os.path.join(folder, "out.xlsx"), "--fail_if", "step_ms > 3%"]
+    done = run(command)
+    assert done.code == 3, done
+    assert "13.1" in done.stdout or "13.0" in done.stdout, done.stdout
+    assert "28.1" in done.stdout or "28.0" in done.stdout, done.stdout
+
+
+# ---- no steps ----
+
+
+def check_host_outside(binary, folder):
+    """Without steps the window has only what the GPU was given. The report says if the host was recorded for long outside."""
+    program = Program()
+    program.launch(40, 60)
+    program.synchronise()
+    program.python(LOG, 300000)
+    found = report(binary, folder, program.write(folder))
+    check = {c["id"]: c for c in found["trust"]["checks"]}["T10"]
+    assert check["level"] == "warn" and "0.01 ms before and 300.00 ms after the window" in check["text"], check
+    program = Program()
+    program.launch(40, 60)
+    program.synchronise()
+    found = report(binary, folder, program.write(folder))
+    check = {c["id"]: c for c in found["trust"]["checks"]}["T10"]
+    assert "The host was also recorded" not in check["text"], check
+
+
+# ---- how steps vary ----
+
+
+def check_spreads(binary, folder):
+    """T10 and T11 say by how much more time the longest takes than the shortest."""
+    program = Program()
+    for number in range(5):
+        start = program.now
+        program.launch(40, 200 if number == 2 else 50)
+        program.synchronise()
+        program.step(number, start)
+    found = report(binary, folder, program.write(folder))
+    texts = {c["id"]: c["text"] for c in found["trust"]["checks"]}
+    assert texts["T10"].startswith("The longest step takes 293% more time than the shortest (8.05 and 2.05 ms)"), texts["T10"]
+    assert "Kernels take 300% more time in one step than in another (8.00 and 2.00 ms)" in texts["T11"], texts["T11"]
+
+
+TESTS = [check_data_before_first_kernel, check_work_after_last_kernel, check_gpu_bound_step, check_earlier_work, check_gate,
+         check_host_outside, check_spreads]
+
+
+def check(binary, folder, test):
+    """An assertion that fails is a problem."""
+    try:
+        test(binary, folder)
+    except AssertionError as failed:
+        return [f"{failed}"]
+    return []
+
+
+if __name__ == "__main__":
+    sys.exit(run_cases(__doc__.splitlines()[0], [Case(test.__name__.replace("check_", "").replace("_", " "), check, test) for test in TESTS]))
