@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Which time is judged, and who is blamed for it: traces with one step and without steps.
+"""Which time is judged, and who is blamed for it: traces with one step, without steps, and with work between steps.
 
     python3 -m tests.findings.test_window --bin build/gputally [--only TEXT]
 
@@ -173,6 +173,48 @@ def check_host_outside(binary, folder):
     assert "The host was also recorded" not in check["text"], check
 
 
+# ---- between steps ----
+
+
+def between(work, steps=6):
+    program = Program()
+    for number in range(steps):
+        start = program.now
+        program.launch(40, 60)
+        program.step(number, start)
+        work(program)
+    program.synchronise()
+    return program
+
+
+def check_python_between_steps(binary, folder):
+    """5 ms of the program's own Python between two steps are not the profiler's; in its own functions they are."""
+    found = report(binary, folder, between(lambda p: p.python("train.py(99): evaluate", 5000)).write(folder))
+    idle = causes(found)
+    assert idle.get("profiler", 0) < 0.05 and near(idle["python"], 5.4 - 2.44, 0.1), idle
+    assert found["findings"][0]["id"] == "python_busy" and "evaluate" in found["findings"][0]["where"], found["findings"]
+    found = report(binary, folder, between(lambda p: p.python("torch/profiler/profiler.py(800): step", 5000)).write(folder))
+    idle = causes(found)
+    assert near(idle["profiler"], 5.4 - 2.44, 0.1) and idle.get("python", 0) == 0 and not found["findings"], idle
+    found = report(binary, folder, between(lambda p: p.python("torch/profiler/profiler.py(800): step", 100)).write(folder))
+    assert "python" not in causes(found), causes(found)
+
+
+def check_unknown_between_steps(binary, folder):
+    """Without Python functions, 0.3 ms between two steps are the profiler's, but 4.6 ms are unknown."""
+    for us, cause in ((2500, "untraced"), (300, "profiler")):
+        program = between(lambda p: setattr(p, "now", p.now + 2100 + us))
+        program.events = [e for e in program.events if e["cat"] != "python_function"]
+        if cause == "profiler":  # the rest is inside the step
+            for event in program.events:
+                if event["name"].startswith("ProfilerStep"):
+                    event["dur"] += 2100
+        trace = {"schemaVersion": 1, "traceEvents": program.events}
+        path = small_traces.write(os.path.join(folder, "trace.json"), trace)
+        idle = causes(report(binary, folder, path))
+        assert idle[cause] > 0.25 and idle.get("profiler", 0) < 0.35, (cause, idle)
+
+
 # ---- how steps vary ----
 
 
@@ -191,7 +233,7 @@ def check_spreads(binary, folder):
 
 
 TESTS = [check_data_before_first_kernel, check_work_after_last_kernel, check_gpu_bound_step, check_earlier_work, check_gate,
-         check_host_outside, check_spreads]
+         check_host_outside, check_python_between_steps, check_unknown_between_steps, check_spreads]
 
 
 def check(binary, folder, test):

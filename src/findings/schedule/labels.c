@@ -25,6 +25,9 @@
 enum { STRETCH_NS = 200000, FRAMEWORK_STRETCH_NS = 5000000 };
 /* The profiler's own work at a step's boundary: before the first step, and after the start of each. */
 enum { PROFILER_BEFORE_NS = 500000, PROFILER_AFTER_NS = 30000 };
+/* It needs no more than this between two steps (0.02 to 0.4 ms were seen): what takes longer is the program.
+ */
+enum { PROFILER_BETWEEN_NS = 1000000 };
 
 enum { PIECES_PER_POINT = 8 }; /* room for most; only what is used becomes memory */
 
@@ -43,8 +46,10 @@ typedef struct work_span {
     uint32_t thread; /* GT_NONE: several */
 } work_span;
 
+/* A time around the start of a step. */
 typedef struct time_span {
     int64_t start_ns, end_ns;
+    int64_t between_ns; /* from the step before to this one; 0: there is none */
 } time_span;
 
 typedef struct labels {
@@ -308,13 +313,26 @@ static void find_cuts(labels *l, int64_t start_ns, int64_t end_ns)
     while (l->step_at < schedule->step_count && steps[l->step_at].start_ns < start_ns) l->step_at++;
     for (size_t i = l->step_at; i < schedule->step_count && steps[i].start_ns <= end_ns; i++) {
         time_span cut = {i > 0 ? steps[i - 1].end_ns : steps[i].start_ns - PROFILER_BEFORE_NS,
-                         steps[i].start_ns + PROFILER_AFTER_NS};
+                         steps[i].start_ns + PROFILER_AFTER_NS,
+                         i > 0 ? steps[i].start_ns - steps[i - 1].end_ns : 0};
         if (cut.start_ns >= cut.end_ns) continue; /* the steps overlap */
-        for (; l->cut_count > 0 && l->cuts[l->cut_count - 1].end_ns >= cut.start_ns; l->cut_count--)
+        for (; l->cut_count > 0 && l->cuts[l->cut_count - 1].end_ns >= cut.start_ns; l->cut_count--) {
             if (l->cuts[l->cut_count - 1].start_ns < cut.start_ns)
                 cut.start_ns = l->cuts[l->cut_count - 1].start_ns;
+            if (l->cuts[l->cut_count - 1].between_ns > cut.between_ns)
+                cut.between_ns = l->cuts[l->cut_count - 1].between_ns;
+        }
         GT_PUSH(l->cuts, l->cut_count, l->cut_capacity, cut);
     }
+}
+
+/* Whether the time of a piece in a cut is the profiler's. Long stretches of Python functions are not, unless
+ * they are its own, and nothing else is if the steps are too far apart. */
+static bool is_of_profiler(const gt_schedule *schedule, const gt_piece *piece, const time_span *cut)
+{
+    if (!gt_is_host_work(piece->label)) return false;
+    if (piece->event != GT_NONE && schedule->events[piece->event].flags & GT_HOST_PROFILER) return true;
+    return cut->between_ns <= (piece->label == GT_CAUSE_PYTHON ? STRETCH_NS : PROFILER_BETWEEN_NS);
 }
 
 /* Gives the parts of the pieces from `first` on that lie in cuts to the profiler. */
@@ -328,9 +346,12 @@ static void cut_pieces(labels *l, size_t first)
     for (size_t i = 0; i < count; i++) {
         gt_piece piece = l->uncut[i];
         while (cut < l->cut_count && l->cuts[cut].end_ns <= piece.start_ns) cut++;
-        for (; gt_is_host_work(piece.label) && cut < l->cut_count && l->cuts[cut].start_ns < piece.end_ns;
-             cut++) {
+        for (; cut < l->cut_count && l->cuts[cut].start_ns < piece.end_ns; cut++) {
             time_span c = l->cuts[cut];
+            if (!is_of_profiler(schedule, &piece, &c)) {
+                if (c.end_ns > piece.end_ns) break;
+                continue;
+            }
             if (c.start_ns > piece.start_ns) {
                 add_piece(schedule, piece.start_ns, c.start_ns, piece.event, piece.label);
                 piece.start_ns = c.start_ns;

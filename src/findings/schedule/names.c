@@ -121,6 +121,8 @@ static const struct {
     {GT_NAME_RUN_BACKWARD, GT_NAMES_PYTHON | GT_NAMES_NOTE, HAS, "run_backward", NULL},
     {GT_NAME_STEP, GT_NAMES_NOTE, BEGINS, "ProfilerStep", NULL},
     {GT_NAME_LAYER, GT_NAMES_PYTHON, BEGINS, "nn.Module:", NULL},
+    {GT_NAME_PROFILER, GT_NAMES_PYTHON, HAS, "torch/profiler/ torch/autograd/profiler", NULL},
+    {GT_NAME_PROFILER, GT_NAMES_OP, BEGINS, "profiler::", NULL},
 
     {GT_NAME_BACKWARD, GT_NAMES_OP, BEGINS, "autograd::engine::evaluate_function", NULL},
     {GT_NAME_FORWARD_ONLY, GT_NAMES_OP, IS,

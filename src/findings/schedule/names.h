@@ -34,6 +34,7 @@
 #define GT_NAME_RUN_BACKWARD GT_NAME_BIT(13) /* hands over to autograd's thread */
 #define GT_NAME_STEP         GT_NAME_BIT(14) /* ProfilerStep#N */
 #define GT_NAME_LAYER        GT_NAME_BIT(25) /* nn.Module: Linear_0 */
+#define GT_NAME_PROFILER     GT_NAME_BIT(26) /* PyTorch's profiler; also of ops */
 
 /* cpu_ops. */
 #define GT_NAME_BACKWARD GT_NAME_BIT(15) /* autograd evaluates a function */

@@ -42,6 +42,7 @@ enum {
                               a repetition */
     GT_HOST_BACKWARD = 8,
     GT_HOST_HEAVY = 16,    /* an op that computes on the CPU for a long time and launches nothing */
+    GT_HOST_PROFILER = 64, /* PyTorch's profiler; 32 is a bit of points */
 };
 
 /* An op, a call, a Python function or an annotation. */
