@@ -215,6 +215,25 @@ def check_unknown_between_steps(binary, folder):
         assert idle[cause] > 0.25 and idle.get("profiler", 0) < 0.35, (cause, idle)
 
 
+# ---- calls per step ----
+
+
+def check_calls_per_step(binary, folder):
+    """There is one call per step, but the time from the first kernel of the first step to that of the last has those of all four."""
+    program = Program()
+    for number in range(4):
+        start = program.now
+        if number == 0:
+            program.launch(20, 60)
+        program.call("cudaMalloc", 3000)
+        program.launch(40, 60)
+        program.step(number, start)
+    program.synchronise()
+    found = report(binary, folder, program.write(folder))
+    texts = " ".join(f["title"] + " ".join(f["evidence"]) for f in found["findings"])
+    assert "1 x cudaMalloc per step" in texts and "allocated or freed 1 time per step" in texts, found["findings"]
+
+
 # ---- how steps vary ----
 
 
@@ -233,7 +252,8 @@ def check_spreads(binary, folder):
 
 
 TESTS = [check_data_before_first_kernel, check_work_after_last_kernel, check_gpu_bound_step, check_earlier_work, check_gate,
-         check_host_outside, check_python_between_steps, check_unknown_between_steps, check_spreads]
+         check_host_outside, check_python_between_steps, check_unknown_between_steps,
+         check_calls_per_step, check_spreads]
 
 
 def check(binary, folder, test):

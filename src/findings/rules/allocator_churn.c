@@ -66,7 +66,7 @@ bool gt_rule_allocator_churn(const gt_rule_input *input, gt_finding *finding)
         if (!is_alloc(point)) continue;
         calls++;
         gt_edit_point_add(&finding->edit, (uint32_t)p, GT_EDIT_NO_CALL | GT_EDIT_NO_WAIT, 0);
-        if (!gt_window_has(&schedule->window, point->start_ns)) continue;
+        if (!gt_window_has_call(&schedule->window, point)) continue;
         in_window++;
         call_ns += point->end_ns - point->start_ns;
         gt_tally_add(&names, schedule->events[point->event].name, 1);

@@ -152,7 +152,7 @@ bool gt_rule_host_sync(const gt_rule_input *input, gt_finding *finding)
         const gt_host_point *point = &schedule->points[p];
         if (point->sync_site == GT_STR_NONE || in_trip[p]) continue;
         calls++;
-        if (!gt_window_has(&schedule->window, point->start_ns)) continue;
+        if (!gt_window_has_call(&schedule->window, point)) continue;
         in_window++;
         wait_ns += point->wait_ns;
         call_ns += point->end_ns - point->start_ns;

@@ -211,8 +211,10 @@ typedef struct gt_step_window {
     uint32_t end_op;   /* the op at end_ns, the first that is not in the window; GT_NONE: the window ends with
                           its last op */
     size_t steps;      /* in the window: what times are divided by, at least 1 */
-    bool is_one_step;  /* there is one step with GPU work. Then there are two points where it begins and ends:
-                        */
+    int64_t host_start_ns, host_end_ns; /* of these steps on the host, which may run ahead of the GPU; 0:
+                                           as on the GPU */
+    bool is_one_step; /* there is one step with GPU work. Then there are two points where it begins and ends:
+                       */
     uint32_t enter, leave;
     int64_t skipped_ns; /* ... and this much of the step on the host is before the window although the step
                            lasts longer there: the GPU still executes earlier ones */
@@ -324,6 +326,13 @@ static inline bool gt_window_has_point(const gt_step_window *window, const gt_ho
 {
     return gt_window_has(window, point->start_ns) ||
            (point->kind == GT_API_STEP && point->start_ns == window->end_ns);
+}
+/* Whether a call is one of the steps of the window. The host may run ahead: then there are calls of more or
+ * of fewer steps in the time of the window. */
+static inline bool gt_window_has_call(const gt_step_window *window, const gt_host_point *point)
+{
+    if (!window->host_end_ns) return gt_window_has(window, point->start_ns);
+    return window->host_start_ns <= point->start_ns && point->start_ns < window->host_end_ns;
 }
 static inline int64_t gt_op_ns(const gt_gpu_op *op)
 {

@@ -250,6 +250,8 @@ static void lengthen_window(gt_schedule *schedule)
         window->skipped_ns += earlier_ns - start_ns;
         start_ns = earlier_ns;
     }
+    window->host_start_ns = step->start_ns + window->skipped_ns;
+    window->host_end_ns = step->end_ns;
     if (start_ns < window->start_ns) window->start_ns = start_ns;
     if (end_ns > window->end_ns) window->end_ns = end_ns;
 }
@@ -267,6 +269,8 @@ static void set_window(gt_schedule *schedule)
         window->end_ns = schedule->ops[window->end_op].start_ns;
         /* Those without GPU work in between count: the window has their time, too. */
         window->steps = schedule->used_steps[schedule->used_step_count - 1] - schedule->used_steps[0];
+        window->host_start_ns = schedule->steps[schedule->used_steps[0]].start_ns;
+        window->host_end_ns = schedule->steps[schedule->used_steps[schedule->used_step_count - 1]].start_ns;
         return;
     }
     bool any = false;
