@@ -76,7 +76,9 @@ static void measure(gt_findings *f)
     f->busy_ns = f->step_ns - f->idle_ns;
     gt_replay_times again = {0};
     f->raw_ns = gt_replay_run(s, NULL, 0, (gt_replay_options){.recorded = true}, &again);
-    f->model_ns = gt_replay_run(s, NULL, 0, (gt_replay_options){0}, NULL);
+    gt_replay_times model = {.step_ns = gt_alloc(s->used_step_count * sizeof *model.step_ns)};
+    f->model_ns = gt_replay_run(s, NULL, 0, (gt_replay_options){0}, &model);
+    f->model_step_ns = model.step_ns;
     f->replay_error_pct = f->step_ns > 0 ? 100 * (again.gpu_ns - f->step_ns) / f->step_ns : 0;
 }
 
@@ -89,7 +91,8 @@ static gt_finding_list *run_rules(const gt_findings *f)
                            .per = f->per,
                            .step_ns = f->step_ns,
                            .raw_ns = f->raw_ns,
-                           .model_ns = f->model_ns};
+                           .model_ns = f->model_ns,
+                           .model_step_ns = f->model_step_ns};
     return gt_rules_run(&input);
 }
 
@@ -135,6 +138,7 @@ void gt_findings_free(gt_findings *f)
     gt_trust_free(&f->trust);
     gt_finding_list_free(f->list);
     gt_gpu_facts_free(f->facts);
+    gt_free(f->model_step_ns);
     gt_idle_free(f->idle);
     gt_schedule_free(f->schedule);
     gt_free(f);

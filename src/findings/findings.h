@@ -35,6 +35,7 @@ typedef struct gt_findings {
     const char *per;                                    /* "step" or "trace" */
     double step_ns, busy_ns, idle_ns, model_ns, raw_ns; /* per step */
     double replay_error_pct;
+    double *model_step_ns; /* when the used steps begin in the replay that gives model_ns */
 } gt_findings;
 
 /* Of a PyTorch trace. */

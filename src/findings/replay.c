@@ -424,6 +424,8 @@ double gt_replay_run(const gt_schedule *schedule, const gt_edit *const *edits, s
     run_all(&r);
     double step = step_time(&r);
     if (times) times->gpu_ns = gpu_time(&r);
+    for (size_t i = 0; times && times->step_ns && i < schedule->used_step_count; i++)
+        times->step_ns[i] = r.start_ns[schedule->steps[schedule->used_steps[i]].first_op];
     gt_free(r.changes.removed_ns);
     gt_free(r.changes.flags);
     gt_free(r.changes.dur_ns);

@@ -75,7 +75,8 @@ typedef struct gt_replay_options {
 /* Start and end of each op in a run, in ns: arrays of op_count, both of them or none (NULL). */
 typedef struct gt_replay_times {
     double *start_ns, *end_ns;
-    double gpu_ns; /* the step time with gpu_alone */
+    double gpu_ns;   /* the step time with gpu_alone */
+    double *step_ns; /* when each used step begins on the GPU: an array of used_step_count; NULL: not asked */
 } gt_replay_times;
 
 /* The step time in ns with these edits (NULL entries are skipped). `times` may be NULL. */

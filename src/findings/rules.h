@@ -45,11 +45,12 @@ typedef struct gt_rule_input {
     const gt_schedule *schedule;
     const gt_idle *idle;
     const gt_gpu_rates *gpu;
-    const gt_gpu_facts *facts; /* what rules about GPU time share; NULL: gt_rules_run finds them */
-    const char *per;           /* "step" or "trace" */
-    double step_ns;            /* recorded: the window's length per step */
-    double raw_ns, model_ns;   /* replayed with and without the profiler's own cost: T_raw, T0 */
-    const gt_finding *found;   /* by the rules before this one in the table */
+    const gt_gpu_facts *facts;   /* what rules about GPU time share; NULL: gt_rules_run finds them */
+    const char *per;             /* "step" or "trace" */
+    double step_ns;              /* recorded: the window's length per step */
+    double raw_ns, model_ns;     /* replayed with and without the profiler's own cost: T_raw, T0 */
+    const double *model_step_ns; /* when the used steps begin in the run of T0; NULL: unknown */
+    const gt_finding *found;     /* by the rules before this one in the table */
     size_t found_count;
 } gt_rule_input;
 
@@ -89,6 +90,10 @@ char *gt_rule_string(const gt_rule_input *input, uint32_t text);
 /* By point: whether it belongs to a round trip; the synchronisation after one counts as well. The caller
  * frees it. */
 bool *gt_rule_points_in_trips(const gt_schedule *schedule);
+
+/* rules/once.c: if nearly all of the gain is in a few of many steps, says so in the title and lowers the
+ * confidence. `edited_ns`: when the used steps begin in the run with the finding's edit. */
+void gt_rule_judge_steps(const gt_rule_input *input, gt_finding *finding, const double *edited_ns);
 
 /* ---- the engine (rules/engine.c) ---- */
 

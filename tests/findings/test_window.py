@@ -215,6 +215,48 @@ def check_unknown_between_steps(binary, folder):
         assert idle[cause] > 0.25 and idle.get("profiler", 0) < 0.35, (cause, idle)
 
 
+# ---- what does not happen in every step ----
+
+
+def steps_with(work, steps=7):
+    """Steps of 40 kernels; work(program, number) is done in each of them."""
+    program = Program()
+    for number in range(steps):
+        start = program.now
+        program.launch(40, 60)
+        work(program, number)
+        program.step(number, start)
+    program.synchronise()
+    return program
+
+
+def check_once(binary, folder):
+    """60 ms in one of six steps, of which the queue hides 8 ms, are not 9 ms in each; in all of them, in every second one or in two of three, nothing is said."""
+    found = report(binary, folder, steps_with(lambda p, n: p.python("train.py(77): save", 60000 if n == 3 else 50)).write(folder))
+    first = found["findings"][0]
+    assert first["id"] == "python_busy" and first["confidence"] == "medium" and first["severity"] == "high", first
+    assert "with nearly all of the cost in 1 of 6 steps (51." in first["title"] and near(first["gain_ms"], 52 / 6, 0.2), first
+    assert any("may be chance" in text for text in first["evidence"]), first
+    found = report(binary, folder, steps_with(lambda p, n: p.python("train.py(77): save", 30000 if n in (2, 6) else 50), 13).write(folder))
+    assert "in 2 of 12 steps (2" in found["findings"][0]["title"] and "in each" in found["findings"][0]["title"], found["findings"][0]
+    for steps, often in ((7, range(7)), (7, (1, 3, 5)), (4, (0, 2)), (3, (0,))):
+        found = report(binary, folder, steps_with(lambda p, n: p.python("train.py(77): save", 20000 if n in often else 50), steps).write(folder))
+        first = found["findings"][0]
+        assert first["confidence"] == "high" and "nearly all" not in first["title"], (steps, often, first)
+
+
+def check_compiler(binary, folder):
+    """Time in which torch.compile compiles has other advice."""
+    def compiles(program, number):
+        start = program.now
+        program.python("sympy/core/basic.py(3): subs", 300000 if number == 1 else 5)
+        if number == 1:
+            program.events.insert(0, small_traces.host("python_function", "torch/_dynamo/convert_frame.py(500): __call__", start, 300000))
+    first = report(binary, folder, steps_with(compiles).write(folder))["findings"][0]
+    assert first["id"] == "python_busy" and first["title"].startswith("torch.compile compiles and holds up the GPU"), first
+    assert "mark_dynamic" in first["advice"] and "in 1 of 6 steps" in first["title"], first
+
+
 # ---- calls per step ----
 
 
@@ -253,7 +295,7 @@ def check_spreads(binary, folder):
 
 TESTS = [check_data_before_first_kernel, check_work_after_last_kernel, check_gpu_bound_step, check_earlier_work, check_gate,
          check_host_outside, check_python_between_steps, check_unknown_between_steps,
-         check_calls_per_step, check_spreads]
+         check_once, check_compiler, check_calls_per_step, check_spreads]
 
 
 def check(binary, folder, test):

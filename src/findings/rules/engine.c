@@ -38,6 +38,7 @@ enum {
     RULE_VAGUE = 2,    /* no repair of one cause: launch_bound does not wait for it */
     RULE_UNCLEAR = 4,  /* names no cause in the program */
     RULE_RESIDUAL = 8, /* gains only what all before it leave */
+    RULE_ONCE = 16,    /* says itself that it does not repeat */
 };
 
 typedef struct rule_row {
@@ -52,7 +53,7 @@ static const rule_row rules[] = {
     {gt_rule_allocator_churn, 0},
     {gt_rule_python_busy, 0},
     {gt_rule_host_untraced, RULE_UNCLEAR},
-    {gt_rule_first_use, RULE_UNCLEAR},
+    {gt_rule_first_use, RULE_UNCLEAR | RULE_ONCE},
     {gt_rule_pageable_copy, 0},
     {gt_rule_exposed_copy, 0},
     {gt_rule_recompute, 0},
@@ -82,6 +83,7 @@ typedef struct found_rules {
     size_t count;
     edit_set known[2 * GT_LENGTH(rules)]; /* runs that were made */
     size_t known_count;
+    double *step_ns; /* used_step_count for each: when the steps begin in the run with its edit alone */
 } found_rules;
 
 static bool is_empty(const gt_edit *edit)
@@ -139,7 +141,8 @@ const char *gt_severity_name(gt_severity severity)
 /* A run of the schedule: with one edit, with all specific edits, or with both. */
 typedef struct gain_job {
     edit_set edits;
-    bool fast_host; /* with the larger estimate of the profiler's cost */
+    bool fast_host;  /* with the larger estimate of the profiler's cost */
+    double *step_ns; /* gt_replay_times.step_ns */
 } gain_job;
 
 typedef struct gain_jobs {
@@ -154,8 +157,8 @@ static void run_job(void *context, size_t index)
     gt_replay_options options = {.fast_host = job->fast_host};
     job->edits.step_ns = jobs->input->model_ns;
     if (job->edits.count > 0 || job->fast_host)
-        job->edits.step_ns =
-            gt_replay_run(jobs->input->schedule, job->edits.items, job->edits.count, options, NULL);
+        job->edits.step_ns = gt_replay_run(jobs->input->schedule, job->edits.items, job->edits.count, options,
+                                           &(gt_replay_times){.step_ns = job->step_ns});
 }
 
 static double smaller(double a, double b)
@@ -191,8 +194,11 @@ static double find_gains(const gt_rule_input *input, found_rules *found)
     gain_job *fast = &jobs.items[count], *all_specific = fast + 1, *residual = fast + 2;
     edit_set specific = {0};
     fast->fast_host = true;
+    size_t used = input->schedule->used_step_count;
+    found->step_ns = gt_alloc(count * used * sizeof *found->step_ns);
     for (size_t i = 0; i < count; i++) {
         const gt_edit *edit = &found->items[i].edit;
+        jobs.items[i].step_ns = found->step_ns + i * used;
         if (!found->items[i].gain_is_given) add_edit(&jobs.items[i].edits, edit);
         if (found->rows[i]->flags & RULE_RESIDUAL) {
             all_specific->edits = residual[i].edits = specific;
@@ -276,6 +282,17 @@ static void explain_gain(gt_finding *finding)
     else
         gt_rule_evidence(finding, "the gain is %s", rest);
     if (other_ms > finding->gain_ns / 2 / 1e6) gt_rule_evidence_up(finding, 1);
+}
+
+/* Says of findings that cost time in a few of many steps that they do. */
+static void judge_steps(const gt_rule_input *input, const found_rules *found)
+{
+    for (size_t i = 0; i < found->count; i++) {
+        gt_finding *finding = &found->items[i];
+        bool is_run = !finding->gain_is_given && !is_empty(&finding->edit);
+        if (is_run && !(found->rows[i]->flags & RULE_ONCE))
+            gt_rule_judge_steps(input, finding, found->step_ns + i * input->schedule->used_step_count);
+    }
 }
 
 /* ---- all repairs together ---- */
@@ -447,6 +464,8 @@ gt_finding_list *gt_rules_run(gt_rule_input *input)
     gt_backlog_free(&backlog);
     doubt_gains(input, &found, find_gains(input, &found));
     for (size_t i = 0; i < found.count; i++) explain_gain(&found.items[i]);
+    judge_steps(input, &found);
+    gt_free(found.step_ns);
 
     gt_finding_list *list = gt_alloc_zero(1, sizeof *list);
     list->items = found.items;

@@ -2,22 +2,28 @@
  *
  * python_busy is long stretches of the user's Python functions without any operator. host_untraced is the
  * same where the trace shows no function: without recorded stacks, the ranges that the program marked are all
- * that can be said about the place. */
+ * that can be said about the place. If most of the time of python_busy is torch.compile at work, its title
+ * and its advice say that. */
 #include "findings/rules/gpu_rules.h"
+#include "findings/rules/rules_table.h"
 #include "findings/schedule/names.h"
 
-static gt_tally tally_functions(const gt_schedule *schedule)
+/* Python functions by their time in the window; in *compiler_ns what of it torch.compile takes. */
+static gt_tally tally_functions(const gt_schedule *schedule, double *compiler_ns)
 {
     gt_tally tally = {0};
+    *compiler_ns = 0;
     for (size_t p = 0; p < schedule->point_count; p++) {
         const gt_host_point *point = &schedule->points[p];
         if (!gt_window_has_point(&schedule->window, point)) continue;
         if (!gt_replay_may_have(schedule, (uint32_t)p, GT_CAUSE_PYTHON)) continue;
         for (size_t i = point->first_piece; i < (size_t)point->first_piece + point->piece_count; i++) {
             const gt_piece *piece = &schedule->pieces[i];
-            if (piece->label == GT_CAUSE_PYTHON)
-                gt_tally_add(&tally, gt_site_of(schedule, piece->event),
-                             (double)(piece->end_ns - piece->start_ns));
+            if (piece->label != GT_CAUSE_PYTHON) continue;
+            double ns = (double)(piece->end_ns - piece->start_ns);
+            gt_tally_add(&tally, gt_site_of(schedule, piece->event), ns);
+            if (piece->event != GT_NONE && schedule->events[piece->event].flags & GT_HOST_COMPILER)
+                *compiler_ns += ns;
         }
     }
     gt_tally_sort(&tally);
@@ -27,12 +33,15 @@ static gt_tally tally_functions(const gt_schedule *schedule)
 bool gt_rule_python_busy(const gt_rule_input *input, gt_finding *finding)
 {
     if (!gt_rule_has_label(input, GT_CAUSE_PYTHON)) return false;
-    double idle_ms = gt_rule_idle_ms(input, GT_CAUSE_PYTHON);
+    double idle_ms = gt_rule_idle_ms(input, GT_CAUSE_PYTHON), compiler_ns;
+    gt_tally functions = tally_functions(input->schedule, &compiler_ns);
+    bool compiles = compiler_ns > 0.5 * gt_tally_total(&functions);
     finding->id = "python_busy";
     finding->confidence = GT_CONFIDENCE_HIGH;
-    finding->title = gt_rule_text("Python code between GPU operations holds up the GPU for %.2f ms per %s",
-                                  idle_ms, input->per);
-    gt_tally functions = tally_functions(input->schedule);
+    finding->title =
+        gt_rule_text(compiles ? "torch.compile compiles and holds up the GPU for %.2f ms per %s"
+                              : "Python code between GPU operations holds up the GPU for %.2f ms per %s",
+                     idle_ms, input->per);
     if (functions.item_count > 0) finding->where = gt_rule_string(input, functions.items[0].text);
     for (size_t i = 0; i < functions.item_count && i < 3; i++) {
         double ms = gt_rule_ms(input, functions.items[i].sum);
@@ -43,9 +52,12 @@ bool gt_rule_python_busy(const gt_rule_input *input, gt_finding *finding)
     }
     gt_tally_free(&functions);
     gt_rule_evidence(finding, "the GPU is idle for %.2f ms per %s meanwhile", idle_ms, input->per);
-    finding->advice =
-        gt_rule_text("Move this Python code out of the loop, vectorise it, or run it in another process; it "
-                     "calls no PyTorch operator.");
+    finding->advice = gt_rule_text(
+        "%s", compiles
+                  ? "Run all shapes once before profiling; if it compiles again later, mark the sizes that "
+                    "vary as dynamic (torch._dynamo.mark_dynamic); TORCH_LOGS=recompiles says why."
+                  : "Move this Python code out of the loop, vectorise it, or run it in another process; "
+                    "it calls no PyTorch operator.");
     gt_edit_remove_label(&finding->edit, input->schedule, GT_CAUSE_PYTHON);
     return true;
 }

@@ -173,6 +173,7 @@ static inline uint8_t own_flags(uint64_t bits, uint8_t kind, uint8_t above)
 {
     uint8_t flags = bits & GT_NAME_RECOMPUTE ? GT_HOST_RECOMPUTE : 0;
     if (bits & GT_NAME_PROFILER) flags |= GT_HOST_PROFILER;
+    if (bits & GT_NAME_COMPILER) flags |= GT_HOST_COMPILER;
     if (kind != GT_KIND_CPU_OP)
         return (uint8_t)(flags | (bits & GT_NAME_DATA ? GT_HOST_DATA : 0) |
                          (bits & GT_NAME_OPTIMIZER ? GT_HOST_OPTIMIZER : 0));

@@ -123,6 +123,10 @@ static const struct {
     {GT_NAME_LAYER, GT_NAMES_PYTHON, BEGINS, "nn.Module:", NULL},
     {GT_NAME_PROFILER, GT_NAMES_PYTHON, HAS, "torch/profiler/ torch/autograd/profiler", NULL},
     {GT_NAME_PROFILER, GT_NAMES_OP, BEGINS, "profiler::", NULL},
+    {GT_NAME_COMPILER, GT_NAMES_PYTHON, HAS,
+     "torch/_dynamo/convert_frame.py torch/_inductor/graph.py torch/_inductor/scheduler.py "
+     "torch/_inductor/async_compile.py",
+     NULL},
 
     {GT_NAME_BACKWARD, GT_NAMES_OP, BEGINS, "autograd::engine::evaluate_function", NULL},
     {GT_NAME_FORWARD_ONLY, GT_NAMES_OP, IS,

@@ -35,6 +35,7 @@
 #define GT_NAME_STEP         GT_NAME_BIT(14) /* ProfilerStep#N */
 #define GT_NAME_LAYER        GT_NAME_BIT(25) /* nn.Module: Linear_0 */
 #define GT_NAME_PROFILER     GT_NAME_BIT(26) /* PyTorch's profiler; also of ops */
+#define GT_NAME_COMPILER     GT_NAME_BIT(27) /* torch.compile at work, not the code that it made */
 
 /* cpu_ops. */
 #define GT_NAME_BACKWARD GT_NAME_BIT(15) /* autograd evaluates a function */

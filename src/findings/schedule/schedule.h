@@ -41,8 +41,9 @@ enum {
     GT_HOST_RECOMPUTE = 4, /* forward work of activation checkpointing; only below GT_HOST_BACKWARD it is
                               a repetition */
     GT_HOST_BACKWARD = 8,
-    GT_HOST_HEAVY = 16,    /* an op that computes on the CPU for a long time and launches nothing */
-    GT_HOST_PROFILER = 64, /* PyTorch's profiler; 32 is a bit of points */
+    GT_HOST_HEAVY = 16,     /* an op that computes on the CPU for a long time and launches nothing */
+    GT_HOST_PROFILER = 64,  /* PyTorch's profiler; 32 is a bit of points */
+    GT_HOST_COMPILER = 128, /* torch.compile compiles */
 };
 
 /* An op, a call, a Python function or an annotation. */
