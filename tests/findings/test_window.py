@@ -9,6 +9,7 @@ import json
 import os
 import sys
 
+from tests.common import harness
 from tests.common.harness import Case, run, run_cases
 from tests.findings import small_traces
 
@@ -59,14 +60,14 @@ class Program:
             "traceEvents": [whole] + self.events})
 
 
-def report(binary, folder, path):
+def report(binary, folder, path, error_pct=0.01):
     """The JSON of the report. Its sums are checked, and that the sheets are about the same window."""
     output = os.path.join(folder, "out.json")
     done = run([binary, "report", path, "--output_json", output, "--no_html", "--quiet"])
     assert done.code == 0 and not done.problems(), done
     with open(output) as file:
         found = json.load(file)
-    assert found["replay_error_pct"] < 0.01 and found["idle_sum_error_us"] == 0, (found["replay_error_pct"], found["idle_sum_error_us"])
+    assert abs(found["replay_error_pct"]) < error_pct and found["idle_sum_error_us"] == 0, (found["replay_error_pct"], found["idle_sum_error_us"])
     assert abs(sum(c["ms"] for c in found["idle_causes"]) - found["idle_ms"]) < 1e-6, found["idle_causes"]
     assert abs(found["busy_ms"] + found["idle_ms"] - found["step_ms"]) < 1e-5
     balance = found["sheets"]["balance"]
@@ -151,6 +152,37 @@ def check_gate(binary, folder):
     assert done.code == 3, done
     assert "13.1" in done.stdout or "13.0" in done.stdout, done.stdout
     assert "28.1" in done.stdout or "28.0" in done.stdout, done.stdout
+
+
+def cut_to_step(trace, number, earlier):
+    """A trace as active=1 records it: one step, and if `earlier`, what the GPU has still to do for those before."""
+    events = [e for e in trace["traceEvents"] if e.get("ph") == "X" and "dur" in e and e.get("cat") != "Trace"]
+    steps = sorted((e["ts"], e["ts"] + e["dur"]) for e in events if e["cat"] == "user_annotation" and e["name"].startswith("ProfilerStep"))
+    begin, end = steps[number]
+    launched = {e["args"]["correlation"]: e["ts"] for e in events if e["cat"] in ("cuda_runtime", "cuda_driver")}
+    kept = []
+    for event in events:
+        start, stop = event["ts"], event["ts"] + event["dur"]
+        if event["cat"] in ("kernel", "gpu_memcpy", "gpu_memset"):
+            at = launched.get(event["args"]["correlation"], 0)
+            if begin <= at < end or (earlier and at < begin < stop):
+                kept.append(event)
+        elif begin <= start and stop <= end + 1 or (event["cat"] == "python_function" and start < begin and stop > end):
+            kept.append(event)
+    return {**trace, "traceEvents": kept}
+
+
+def check_real_steps(binary, folder):
+    """A step of a real trace on its own takes about as long as all of them on average, and has the same first finding."""
+    for name in ("data_stall", "python_busy", "host_sync", "pageable_copy", "cpu_roundtrip"):
+        path = os.path.join(FAULTS, f"gpt_{name}.json.gz")
+        trace = small_traces.read(path)
+        whole = report(binary, folder, small_traces.write(os.path.join(folder, "whole.json"), trace), 0.2)
+        for earlier in (False, True):
+            one = report(binary, folder, small_traces.write(os.path.join(folder, "one.json"), cut_to_step(trace, 1, earlier)), 0.2)
+            assert 0.9 < one["step_ms"] / whole["step_ms"] < 1.1, (name, earlier, one["step_ms"], whole["step_ms"])
+            gains = [(found["findings"][0]["id"], found["findings"][0]["gain_ms"]) for found in (one, whole)]
+            assert gains[0][0] == gains[1][0] and 0.85 < gains[0][1] / gains[1][1] < 1.15, (name, earlier, gains)
 
 
 # ---- no steps ----
@@ -293,9 +325,12 @@ def check_spreads(binary, folder):
     assert "Kernels take 300% more time in one step than in another (8.00 and 2.00 ms)" in texts["T11"], texts["T11"]
 
 
+FAULTS = os.path.join(harness.CONFORMANCE_TRACES, "..", "..", "faults")
 TESTS = [check_data_before_first_kernel, check_work_after_last_kernel, check_gpu_bound_step, check_earlier_work, check_gate,
          check_host_outside, check_python_between_steps, check_unknown_between_steps,
          check_once, check_compiler, check_calls_per_step, check_spreads]
+if os.path.exists(FAULTS):
+    TESTS.append(check_real_steps)
 
 
 def check(binary, folder, test):
