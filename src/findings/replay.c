@@ -373,22 +373,30 @@ static void run_all(run *r)
         run_with(r, false, false);
 }
 
-/* How long the only step takes on the host, as far as it counts. */
-static double host_time(const run *r)
+/* When the host reaches the begin or the end of the only step. Calls of other threads may move these points.
+ */
+static double border_time(const run *r, uint32_t point)
+{
+    const gt_host_point *border = &r->schedule->points[point];
+    return r->point_ns[point] - (double)(border->base_ns - border->start_ns);
+}
+
+/* How long the only step takes: from where to where, schedule/steps.c explains. */
+static double only_step_time(const run *r)
 {
     const gt_step_window *window = &r->schedule->window;
-    const gt_host_point *enter = &r->schedule->points[window->enter];
-    const gt_host_point *leave = &r->schedule->points[window->leave];
-    /* Calls of other threads may move the points. */
-    int64_t moved_ns = (leave->base_ns - leave->start_ns) - (enter->base_ns - enter->start_ns);
-    return r->point_ns[window->leave] - r->point_ns[window->enter] - (double)(moved_ns + window->skipped_ns);
+    double start_ns = border_time(r, window->enter), end_ns = border_time(r, window->leave);
+    if (r->latest_ns > end_ns) start_ns += r->latest_ns - end_ns;
+    for (uint32_t i = 0; i < window->first_op; i++) start_ns = larger(start_ns, r->end_ns[i]);
+    if (start_ns > r->start_ns[window->first_op]) start_ns = r->start_ns[window->first_op];
+    return larger(end_ns, r->latest_ns) - start_ns;
 }
 
 /* The step time that the GPU shows; of the only step also the host, whose end nothing on the GPU shows. */
 static double gpu_time(const run *r)
 {
     const gt_step_window *window = &r->schedule->window;
-    if (window->is_one_step) return larger(host_time(r), r->latest_ns - r->start_ns[window->first_op]);
+    if (window->is_one_step) return only_step_time(r);
     double until_ns = window->end_op == GT_NONE ? r->latest_ns : r->start_ns[window->end_op];
     return (until_ns - r->start_ns[window->first_op]) / (window->steps ? (double)window->steps : 1);
 }

@@ -217,8 +217,6 @@ typedef struct gt_step_window {
     bool is_one_step; /* there is one step with GPU work. Then there are two points where it begins and ends:
                        */
     uint32_t enter, leave;
-    int64_t skipped_ns; /* ... and this much of the step on the host is before the window although the step
-                           lasts longer there: the GPU still executes earlier ones */
 } gt_step_window;
 
 /* What recorded the trace: PyTorch's profiler, rocprofv3, JAX's or Nsight Systems. */

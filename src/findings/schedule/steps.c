@@ -242,15 +242,15 @@ static void lengthen_window(gt_schedule *schedule)
 {
     const gt_step_times *step = &schedule->steps[schedule->used_steps[0]];
     gt_step_window *window = &schedule->window;
-    int64_t start_ns = step->start_ns, end_ns = step->end_ns;
+    int64_t start_ns = step->start_ns, end_ns = step->end_ns, skipped_ns = 0;
     if (window->end_ns > end_ns) start_ns += window->end_ns - end_ns;
     for (uint32_t i = 0; i < window->first_op; i++) {
         int64_t earlier_ns = schedule->ops[i].end_ns; /* of an earlier step: the window has all of this one */
         if (earlier_ns <= start_ns) continue;
-        window->skipped_ns += earlier_ns - start_ns;
+        skipped_ns += earlier_ns - start_ns;
         start_ns = earlier_ns;
     }
-    window->host_start_ns = step->start_ns + window->skipped_ns;
+    window->host_start_ns = step->start_ns + skipped_ns;
     window->host_end_ns = step->end_ns;
     if (start_ns < window->start_ns) window->start_ns = start_ns;
     if (end_ns > window->end_ns) window->end_ns = end_ns;
