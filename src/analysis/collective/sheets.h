@@ -64,8 +64,8 @@ bool gt_collectives_are_sound(const gt_table *rows, int64_t rank);
  * gt_collectives_number. */
 void gt_collectives_align(gt_table *rows, const gt_base_time *bases, size_t rank_count);
 
-/* By rank: how many seconds before (negative) or after most ranks it was recorded, if that is more than clocks
- * can differ; 0: with them. NULL if there is no such rank, or base times are unknown. After
+/* By rank: how many seconds before (negative) or after most ranks it was recorded, if that is more than
+ * clocks can differ; 0: with them. NULL if there is no such rank, or base times are unknown. After
  * gt_collectives_align; the caller frees it. */
 double *gt_collectives_find_apart(const gt_table *rows, const gt_base_time *bases, size_t rank_count);
 
