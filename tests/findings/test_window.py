@@ -127,6 +127,15 @@ def check_work_after_last_kernel(binary, folder):
     assert near(by_id["data_stall"]["gain_ms"], 20, 0.5), by_id["data_stall"]
 
 
+def check_synchronisation_at_the_end(binary, folder):
+    """Nothing shows what would follow it, so its gain is an assumption: the next 40 ms of data loading beside 20 ms of GPU work."""
+    program, start = one_step(40000, 500, 10, sync=True)
+    found = report(binary, folder, program.write(folder))
+    sync = next(finding for finding in found["findings"] if finding["id"] == "host_sync")
+    assert near(sync["gain_ms"], (program.now - start) / 1e3 - 40 - 0.4, 0.5) and sync["confidence"] == "medium", sync
+    assert "all of it at the end of the only step" in sync["evidence"][0], sync["evidence"]
+
+
 def check_gpu_bound_step(binary, folder):
     """The GPU needs longer than the host: the step is from its first to its last kernel."""
     program, _ = one_step(1000, 500, 10)
@@ -340,7 +349,7 @@ def check_spreads(binary, folder):
 
 
 FAULTS = os.path.join(harness.CONFORMANCE_TRACES, "..", "..", "faults")
-TESTS = [check_data_before_first_kernel, check_work_after_last_kernel, check_gpu_bound_step, check_earlier_work, check_launched_earlier,
+TESTS = [check_data_before_first_kernel, check_work_after_last_kernel, check_synchronisation_at_the_end, check_gpu_bound_step, check_earlier_work, check_launched_earlier,
          check_gate, check_host_outside, check_python_between_steps, check_unknown_between_steps,
          check_once, check_compiler, check_calls_per_step, check_spreads]
 if os.path.exists(FAULTS):

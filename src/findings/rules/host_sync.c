@@ -119,6 +119,36 @@ static void judge_waits(const gt_rule_input *input, gt_finding *finding, int64_t
                      gt_rule_ms(input, (double)call_ns));
 }
 
+/* How long calls wait after which the only step launches nothing more: what would follow them is not
+ * recorded. */
+static int64_t final_wait_ns(const gt_schedule *schedule)
+{
+    int64_t wait_ns = 0;
+    if (!schedule->window.is_one_step) return 0;
+    for (size_t p = schedule->point_count; p-- > 0;) {
+        const gt_host_point *point = &schedule->points[p];
+        if (!gt_window_has_call(&schedule->window, point)) continue;
+        bool is_sync = point->sync_site != GT_STR_NONE; /* also one that copies a result */
+        if (point->op_count > 0 && !is_sync) break;
+        if (is_sync) wait_ns += point->wait_ns;
+    }
+    return wait_ns;
+}
+
+/* Whether most of the waiting is at the end of the only step. Says so, because the gain is an assumption
+ * then. */
+static bool waits_at_the_end(const gt_rule_input *input, gt_finding *finding, int64_t wait_ns)
+{
+    int64_t final_ns = final_wait_ns(input->schedule);
+    if (final_ns <= 0 || (double)final_ns < 0.5 * (double)wait_ns) return false;
+    gt_rule_evidence(
+        finding,
+        "the host waits %.2f ms in these calls, %s of it at the end of the only step: the gain assumes "
+        "that the next step would begin meanwhile",
+        gt_rule_ms(input, (double)wait_ns), final_ns == wait_ns ? "all" : "most");
+    return true;
+}
+
 /* What the calls cost. It stands first; the engine may put right after it what else the gain is. */
 static void say_waits(const gt_rule_input *input, gt_finding *finding, double wait_ns, double call_ns)
 {
@@ -168,7 +198,10 @@ bool gt_rule_host_sync(const gt_rule_input *input, gt_finding *finding)
         finding->title = gt_rule_text("%s per %s %s the host from running ahead of the GPU", count.text,
                                       input->per, strncmp(count.text, "1 ", 2) == 0 ? "keeps" : "keep");
         if (sites.item_count > 0) finding->where = gt_rule_string(input, sites.items[0].text);
-        say_waits(input, finding, (double)wait_ns, (double)call_ns);
+        if (waits_at_the_end(input, finding, wait_ns))
+            finding->confidence = GT_CONFIDENCE_MEDIUM;
+        else
+            say_waits(input, finding, (double)wait_ns, (double)call_ns);
         for (size_t i = 0; i < sites.item_count && i < 3; i++)
             gt_rule_evidence(finding, "%s x %s", gt_rule_number(sites.items[i].sum / steps).text,
                              gt_interner_get(schedule->strings, sites.items[i].text).bytes);
