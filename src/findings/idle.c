@@ -168,27 +168,13 @@ static int64_t add_host_time(gap_search *s, const gt_host_point *point, int64_t 
     return end_ns;
 }
 
-/* The number of points up to `last` that start before `ns`. */
-static size_t points_before(const gt_schedule *schedule, size_t last, int64_t ns)
-{
-    size_t low = 0, high = last + 1;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (schedule->points[middle].start_ns < ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* Explains [start_ns, end_ns) by what the host did before the call of point `last`, from the end on. */
 static void add_host(gap_search *s, uint32_t last, int64_t start_ns, int64_t end_ns)
 {
     const gt_host_point *points = s->schedule->points;
     /* The call may have been made after the gap: clocks differ. */
     size_t i = last;
-    if (points[i].start_ns > end_ns) i = points_before(s->schedule, last, end_ns);
+    if (points[i].start_ns > end_ns) i = gt_points_before(s->schedule, (size_t)last + 1, end_ns);
     for (;;) {
         end_ns = add_host_time(s, &points[i], start_ns, end_ns);
         if (end_ns <= start_ns) return;

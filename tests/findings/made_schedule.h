@@ -39,7 +39,7 @@ typedef struct made {
     int64_t now_ns;       /* of the host */
     int64_t before_ns;    /* since the last point */
     uint32_t first_piece; /* since the last point */
-    uint8_t flags;        /* of the points to come */
+    uint16_t flags;       /* of the points to come */
     uint32_t parent;      /* of the calls to come */
     double raw_ns;        /* 0: as the model */
     uint32_t steps;

@@ -82,7 +82,6 @@ void gt_build_first_use(gt_schedule *schedule)
     bool any_long = false;
     for (size_t i = 0; i < schedule->point_count; i++) {
         gt_host_point *point = &schedule->points[i];
-        point->flags &= (uint8_t) ~(unsigned)(GT_POINT_FIRST_USE | GT_POINT_SLOW);
         if (point->kind == GT_API_MODULE) point->flags |= GT_POINT_FIRST_USE;
         any_long |= is_long_launch(point);
     }

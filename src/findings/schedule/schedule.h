@@ -41,9 +41,9 @@ enum {
     GT_HOST_RECOMPUTE = 4, /* forward work of activation checkpointing; only below GT_HOST_BACKWARD it is
                               a repetition */
     GT_HOST_BACKWARD = 8,
-    GT_HOST_HEAVY = 16,     /* an op that computes on the CPU for a long time and launches nothing */
-    GT_HOST_PROFILER = 64,  /* PyTorch's profiler; 32 is a bit of points */
-    GT_HOST_COMPILER = 128, /* torch.compile compiles */
+    GT_HOST_HEAVY = 16,    /* an op that computes on the CPU for a long time and launches nothing */
+    GT_HOST_PROFILER = 32, /* PyTorch's profiler */
+    GT_HOST_COMPILER = 64, /* torch.compile compiles */
 };
 
 /* An op, a call, a Python function or an annotation. */
@@ -106,9 +106,9 @@ typedef struct gt_piece {
 
 /* Bits of gt_host_point.flags besides GT_HOST_ bits, which it has from its event. */
 enum {
-    GT_POINT_BURST = 32,     /* in a tight loop of synchronising calls */
-    GT_POINT_FIRST_USE = 64, /* takes long because code is used for the first time */
-    GT_POINT_SLOW = 128,     /* a launch that takes as long every time, without waiting */
+    GT_POINT_BURST = 256,     /* in a tight loop of synchronising calls */
+    GT_POINT_FIRST_USE = 512, /* takes long because code is used for the first time */
+    GT_POINT_SLOW = 1024,     /* a launch that takes as long every time, without waiting */
 };
 
 typedef struct gt_host_point {
@@ -126,7 +126,7 @@ typedef struct gt_host_point {
     uint32_t sync_site; /* of synchronising points: the site's string id (sites.h); GT_STR_NONE for others */
     int32_t step;       /* in which it started; -1: none */
     uint8_t kind;       /* gt_api_kind, never GT_API_NONE */
-    uint8_t flags;
+    uint16_t flags;
 } gt_host_point;
 
 /* ---- the GPU ---- */
@@ -319,6 +319,19 @@ static inline void gt_event_prefetch(const gt_schedule *schedule, uint32_t event
 static inline bool gt_window_has(const gt_step_window *window, int64_t ns)
 {
     return window->start_ns <= ns && ns < window->end_ns;
+}
+/* How many of the first `count` points start before a time. */
+static inline size_t gt_points_before(const gt_schedule *schedule, size_t count, int64_t ns)
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (schedule->points[middle].start_ns < ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
 }
 /* Whether the host time before a point counts: its call is in the window, or the window ends with it. */
 static inline bool gt_window_has_point(const gt_step_window *window, const gt_host_point *point)

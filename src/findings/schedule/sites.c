@@ -233,20 +233,6 @@ uint32_t gt_site_of(const gt_schedule *schedule, uint32_t event)
 
 /* ---- ranges ---- */
 
-/* The number of points that start before a time. */
-static size_t points_before(const gt_schedule *schedule, int64_t ns)
-{
-    size_t low = 0, high = schedule->point_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (schedule->points[middle].start_ns < ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* Whether a range covers nearly all of a time, with most of the calls in it. A range without them may be as
  * long: then it is what the step waits for. */
 static bool is_most_of(const gt_schedule *schedule, const gt_host_event *range, int64_t start_ns,
@@ -256,8 +242,9 @@ static bool is_most_of(const gt_schedule *schedule, const gt_host_event *range, 
     int64_t from = range->start_ns > start_ns ? range->start_ns : start_ns;
     int64_t until = range->end_ns < end_ns ? range->end_ns : end_ns;
     if ((double)(until - from) < least_share * (double)(end_ns - start_ns)) return false;
-    size_t calls = points_before(schedule, end_ns) - points_before(schedule, start_ns);
-    return 2 * (points_before(schedule, until) - points_before(schedule, from)) > calls;
+    size_t count = schedule->point_count;
+    size_t calls = gt_points_before(schedule, count, end_ns) - gt_points_before(schedule, count, start_ns);
+    return 2 * (gt_points_before(schedule, count, until) - gt_points_before(schedule, count, from)) > calls;
 }
 
 uint32_t gt_range_of(const gt_schedule *schedule, uint32_t event)
