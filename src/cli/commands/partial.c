@@ -104,15 +104,9 @@ static void look_into_traces(job *j, const bool *known, bool by_names)
         paths[count] = j->items[i].trace;
         ranks[count++] = j->items[i].rank;
     }
-    gt_distributed_info *own = gt_own_ranks_find(paths, count);
-    bool taken = !by_names && gt_own_ranks_take(paths, own, ranks, count);
-    if (!taken) gt_own_ranks_warn(paths, own, ranks, count);
-    for (size_t i = 0; i < j->count; i++) {
-        if (known[i]) continue;
-        j->items[i].rank = is_rank(ranks[at]) ? ranks[at] : is_rank(own[at].rank) ? own[at].rank : -1;
-        at++;
-    }
-    gt_free(own);
+    gt_own_ranks_settle(paths, ranks, count, by_names);
+    for (size_t i = 0; i < j->count; i++)
+        if (!known[i]) j->items[i].rank = ranks[at++];
     gt_free(ranks);
     gt_free(paths);
 }

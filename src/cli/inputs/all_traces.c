@@ -138,14 +138,9 @@ static void find_ranks_of_files(gt_all_traces *traces, const gt_rank_regex *rege
     for (size_t i = 0; i < traces->count; i++)
         if (traces->items[i].is_named) paths[count++] = traces->items[i].path;
     for (size_t i = 0; i < count; i++) ranks[i] = find_in_name(regex, paths[i], 0);
-    gt_distributed_info *own = gt_own_ranks_find(paths, count);
-    if (!gt_own_ranks_take(paths, own, ranks, count)) gt_own_ranks_warn(paths, own, ranks, count);
-    for (size_t i = 0, at = 0; i < traces->count; i++) {
-        if (!traces->items[i].is_named) continue;
-        traces->items[i].rank = ranks[at] >= 0 ? ranks[at] : is_rank(own[at].rank) ? own[at].rank : -1;
-        at++;
-    }
-    gt_free(own);
+    gt_own_ranks_settle(paths, ranks, count, false);
+    for (size_t i = 0, at = 0; i < traces->count; i++)
+        if (traces->items[i].is_named) traces->items[i].rank = ranks[at++];
     gt_free(ranks);
     gt_free(paths);
 }

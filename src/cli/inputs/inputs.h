@@ -117,6 +117,10 @@ bool gt_own_ranks_take(const char *const *paths, const gt_distributed_info *own,
 void gt_own_ranks_warn(const char *const *paths, const gt_distributed_info *own, const int64_t *ranks,
                        size_t count);
 
+/* All of this for `ranks` of the names (-1: none): those of the traces count if they fit and not `by_names`,
+ * and for traces whose names have none. A rank that is not below GT_RANKS_MAX becomes -1. */
+void gt_own_ranks_settle(const char *const *paths, int64_t *ranks, size_t count, bool by_names);
+
 /* Warns that a trace is skipped because another file in its folder, `taken`, has the same name but for the
  * ending. A trace beside its compressed copy is usual. Two traces with one name are a mistake, and only the
  * user knows which one counts: the message says whether the contents differ. */

@@ -109,3 +109,14 @@ bool gt_own_ranks_take(const char *const *paths, const gt_distributed_info *own,
     for (size_t i = 0; i < count; i++) ranks[i] = own[i].rank;
     return true;
 }
+
+void gt_own_ranks_settle(const char *const *paths, int64_t *ranks, size_t count, bool by_names)
+{
+    gt_distributed_info *own = gt_own_ranks_find(paths, count);
+    if (by_names || !gt_own_ranks_take(paths, own, ranks, count)) gt_own_ranks_warn(paths, own, ranks, count);
+    for (size_t i = 0; i < count; i++) {
+        if (ranks[i] < 0) ranks[i] = own[i].rank;
+        if (ranks[i] >= GT_RANKS_MAX) ranks[i] = -1;
+    }
+    gt_free(own);
+}
