@@ -10,10 +10,12 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/log.h"
+#include "base/team.h"
 #include "report/extra_sheets.h"
 #include "report/summary.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
+#include "table/side_by_side.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -134,6 +136,27 @@ static void warn_about_training(const gt_linked_view *trace)
 
 /* ---- sheets ---- */
 
+/* All that the parts of a report read. */
+typedef struct sheet_inputs {
+    const gt_linked_view *trace;
+    const gt_devices *devices; /* NULL without extra sheets */
+    gt_extension *extension;   /* NULL: none */
+    const gt_pytorch_options *options;
+    gt_launchers launchers;
+    gt_phases *phases;     /* NULL: not asked for */
+    gt_overlaps *overlaps; /* NULL: not asked for */
+    double total_ms;
+} sheet_inputs;
+
+/* Whether parts are made in turn. Together they need more memory, which few threads do not repay. What an
+ * extension, phases and overlaps cache is not for several parts at once. */
+static bool goes_in_turn(const sheet_inputs *in)
+{
+    enum { ENOUGH_THREADS = 4 };
+    return gt_team_threads() < ENOUGH_THREADS || gt_memory_limit_set() || in->extension || in->phases ||
+           in->overlaps;
+}
+
 /* Sheets without rows are omitted. */
 static void add_if_any(gt_table_list *tables, gt_table *table)
 {
@@ -143,17 +166,16 @@ static void add_if_any(gt_table_list *tables, gt_table *table)
         gt_table_free(table);
 }
 
-static bool add_kernel_sheets(const gt_linked_view *trace, const gt_launchers *launchers,
-                              const gt_devices *devices, gt_extension *extension, gt_phases *phases,
-                              double total_ms, const gt_pytorch_options *options, gt_table_list *tables,
+static bool add_kernel_sheets(const sheet_inputs *in, const gt_linked_view *trace, gt_table_list *tables,
                               gt_error *error)
 {
-    gt_pytorch_kernels kernels = gt_pytorch_kernels_find(trace, extension);
+    const gt_pytorch_options *options = in->options;
+    gt_pytorch_kernels kernels = gt_pytorch_kernels_find(trace, in->extension);
     bool made = true;
     bool summary = options->kernel_summary || (trace->gpu_only && options->gpu_only_kernel_summary);
-    if (summary) add_if_any(tables, gt_pytorch_kernel_summary(&kernels, launchers, total_ms));
-    if (summary && phases) add_phase_kernel_sheets(&kernels, launchers, phases, options, tables);
-    if (devices) add_if_any(tables, gt_pytorch_memory_copies(trace, devices));
+    if (summary) add_if_any(tables, gt_pytorch_kernel_summary(&kernels, &in->launchers, in->total_ms));
+    if (summary && in->phases) add_phase_kernel_sheets(&kernels, &in->launchers, in->phases, options, tables);
+    if (in->devices) add_if_any(tables, gt_pytorch_memory_copies(trace, in->devices));
     if (options->short_kernel_study) {
         const gt_pytorch_short_options study = {.threshold_us = options->short_threshold_us,
                                                 .bins = options->short_bins,
@@ -163,24 +185,26 @@ static bool add_kernel_sheets(const gt_linked_view *trace, const gt_launchers *l
         made = histogram != NULL;
         if (made) {
             gt_table_list_add(tables, histogram);
-            gt_table_list_add(tables, gt_pytorch_short_kernels_summary(&kernels, &study, total_ms));
+            gt_table_list_add(tables, gt_pytorch_short_kernels_summary(&kernels, &study, in->total_ms));
         }
     }
     gt_pytorch_kernels_free(&kernels);
     return made;
 }
 
-static void add_op_sheets(gt_ops *ops, const gt_overlaps *overlaps, const gt_pytorch_options *options,
-                          gt_table_list *tables)
+static void add_op_sheets(const sheet_inputs *in, const gt_linked_view *trace, gt_table_list *tables)
 {
+    const gt_pytorch_options *options = in->options;
     gt_unique_args_options unique = {.by_num_kernels = options->group_by_num_kernels,
                                      .first_occurrence = options->first_occurrence,
                                      .topk = options->topk_ops.given ? options->topk_ops.rows : GT_ALL_OPS};
+    gt_ops *ops = gt_ops_new(trace, &in->launchers, in->extension);
     add_if_any(tables, gt_ops_summary_by_category(ops));
     add_if_any(tables, gt_ops_summary(ops));
     add_if_any(tables, gt_ops_unique_args(ops, unique));
-    unique.overlaps = overlaps;
-    if (overlaps) add_if_any(tables, gt_ops_unique_args(ops, unique));
+    unique.overlaps = in->overlaps;
+    if (in->overlaps) add_if_any(tables, gt_ops_unique_args(ops, unique));
+    gt_ops_free(ops);
 }
 
 /* Compares the trace with a second one: adds columns to the unified sheet, and the sheet diff_stats. */
@@ -212,47 +236,78 @@ static bool add_unified_sheets(gt_perf *perf, const gt_pytorch_options *options,
     return made;
 }
 
-/* The sheets of performance models. Op families come first, because some models learn from them. */
-static bool add_performance_sheets(const gt_linked_view *trace, const gt_launchers *launchers,
-                                   gt_extension *extension, const gt_phases *phases,
-                                   const gt_overlaps *overlaps, const gt_pytorch_options *options,
-                                   gt_table_list *tables, gt_error *error)
+/* ---- sheets of performance models ---- */
+
+/* Op families come first, because some models learn from them. */
+enum { PART_FAMILIES, PART_UNIFIED, PERFORMANCE_PARTS };
+
+typedef struct performance_job {
+    const sheet_inputs *in;
+    gt_perf *perf;
+    gt_side_parts parts;
+} performance_job;
+
+static void add_families(gt_perf *perf, const gt_pytorch_options *options, bool side_by_side,
+                         gt_table_list *tables)
 {
-    gt_perf *perf = gt_perf_new(trace, launchers, overlaps,
-                                (gt_perf_options){.gpu = options->gpu_arch,
-                                                  .python = options->python_path,
-                                                  .python_timeout_s = options->python_timeout_s,
-                                                  .extension = extension});
-    gt_op_sheets families = gt_op_sheets_make(perf, (gt_op_sheets_options){
-                                                        .by_num_kernels = options->group_by_num_kernels,
-                                                        .limited = options->topk_roofline_ops.given,
-                                                        .rows = options->topk_roofline_ops.rows,
-                                                    });
-    bool made = add_unified_sheets(perf, options, tables, error);
-    if (phases) add_phase_op_sheets(trace, launchers, phases, options, tables);
-    for (size_t i = 0; i < families.count; i++) gt_table_list_add(tables, families.items[i]);
-    gt_free(families.items);
-    gt_perf_free(perf);
+    gt_op_sheets_make(perf,
+                      (gt_op_sheets_options){
+                          .by_num_kernels = options->group_by_num_kernels,
+                          .limited = options->topk_roofline_ops.given,
+                          .rows = options->topk_roofline_ops.rows,
+                          .side_by_side = side_by_side,
+                      },
+                      tables);
+}
+
+static bool make_performance_part(void *context, size_t part)
+{
+    performance_job *job = context;
+    const sheet_inputs *in = job->in;
+    gt_table_list *sheets = &job->parts.sheets[part];
+    if (part == PART_UNIFIED) {
+        bool made = add_unified_sheets(job->perf, in->options, sheets, &job->parts.errors[part]);
+        if (in->phases) add_phase_op_sheets(in->trace, &in->launchers, in->phases, in->options, sheets);
+        return made;
+    }
+    if (job->parts.in_turn) {
+        add_families(job->perf, in->options, false, sheets);
+        return true;
+    }
+    gt_linked_view trace = *job->perf->trace;
+    trace.strings = job->parts.own[part];
+    gt_perf *beside = gt_perf_beside(job->perf, &trace);
+    add_families(beside, in->options, true, sheets);
+    gt_perf_free(beside);
+    return true;
+}
+
+static bool add_performance_sheets(const sheet_inputs *in, const gt_linked_view *trace, gt_table_list *tables,
+                                   gt_error *error)
+{
+    const gt_pytorch_options *options = in->options;
+    performance_job job = {.in = in};
+    job.perf = gt_perf_new(trace, &in->launchers, in->overlaps,
+                           (gt_perf_options){.gpu = options->gpu_arch,
+                                             .python = options->python_path,
+                                             .python_timeout_s = options->python_timeout_s,
+                                             .extension = in->extension});
+    job.parts = (gt_side_parts){.strings = trace->strings,
+                                .count = PERFORMANCE_PARTS,
+                                .in_turn = goes_in_turn(in) || !gt_perf_may_be_beside(job.perf),
+                                .shares = 1u << PART_UNIFIED};
+    gt_side_parts_begin(&job.parts);
+    bool made = gt_side_parts_make(&job.parts, make_performance_part, &job, error);
+    if (made) {
+        gt_side_parts_take(&job.parts, PART_UNIFIED, tables);
+        gt_side_parts_take(&job.parts, PART_FAMILIES, tables);
+    }
+    gt_side_parts_end(&job.parts);
+    gt_perf_free(job.perf);
     return made;
 }
 
-/* The sheets that need CPU events. */
-static bool add_host_sheets(const gt_linked_view *trace, const gt_launchers *launchers,
-                            gt_extension *extension, const gt_phases *phases,
-                            const gt_pytorch_options *options, gt_table_list *tables, gt_error *error)
-{
-    gt_overlaps *overlaps = NULL;
-    if (options->overlap_info) {
-        overlaps = gt_overlaps_find(trace, options->include_unlinked_kernels, error);
-        if (!overlaps) return false;
-    }
-    gt_ops *ops = gt_ops_new(trace, launchers, extension);
-    add_op_sheets(ops, overlaps, options, tables);
-    gt_ops_free(ops);
-    bool made = add_performance_sheets(trace, launchers, extension, phases, overlaps, options, tables, error);
-    gt_overlaps_free(overlaps);
-    return made;
-}
+/* ---- what the trace lacks ---- */
 
 static void mark_recompute(gt_pytorch_linked *trace)
 {
@@ -304,35 +359,97 @@ static const gt_table *add_timelines(const gt_linked_view *trace, const gt_devic
     return timeline;
 }
 
-/* `devices` is NULL without extra sheets. */
-static bool add_sheets(const gt_linked_view *trace, const gt_devices *devices, gt_extension *extension,
-                       const gt_pytorch_options *options, gt_table_list *tables, gt_error *error)
+/* ---- all sheets ---- */
+
+/* First the timeline, whose total time others need, and the launchers. */
+enum { PART_TIMELINES, PART_LAUNCHERS, FIRST_PARTS };
+/* Then all others. Collectives are in the store, whose strings are those of the trace. */
+enum { PART_OPS, PART_PERFORMANCE, PART_KERNELS, PART_COLLECTIVES, OTHER_PARTS };
+
+typedef struct sheets_job {
+    sheet_inputs *in;
+    gt_side_parts parts;
+} sheets_job;
+
+static bool make_first_part(void *context, size_t part)
 {
-    const gt_table *timeline = add_timelines(trace, devices, options, tables, error);
+    sheets_job *job = context;
+    sheet_inputs *in = job->in;
+    if (part == PART_LAUNCHERS) {
+        in->launchers = gt_launchers_find(in->trace);
+        return true;
+    }
+    gt_linked_view trace = *in->trace;
+    trace.strings = job->parts.own[part];
+    const gt_table *timeline =
+        add_timelines(&trace, in->devices, in->options, &job->parts.sheets[part], &job->parts.errors[part]);
     if (!timeline) return false;
-    warn_about_unlinked(trace, options);
-    if (trace->gpu_only && options->reference_messages)
+    in->total_ms = gt_pytorch_total_time_ms(timeline);
+    warn_about_unlinked(&trace, in->options);
+    if (trace.gpu_only && in->options->reference_messages)
         gt_info("Detected GPU-only trace. Skipping CPU-dependent analysis and generating only GPU timeline "
                 "and kernel summary.");
-    else if (trace->gpu_only)
+    else if (trace.gpu_only)
         gt_info("the trace has no CPU ops; the sheets that need them are omitted");
-    double total_ms = gt_pytorch_total_time_ms(timeline);
-    gt_launchers launchers = gt_launchers_find(trace);
-    gt_phases *phases = NULL;
-    if (options->phases)
-        phases = gt_phases_find(trace, trace->gpu_only ? NULL : &launchers, options->phase_options);
-    if (phases && !options->reference_messages) warn_about_training(trace);
-    if (phases && trace->gpu_only) say_no_phase_ops(options);
+    return true;
+}
+
+static bool make_other_part(void *context, size_t part)
+{
+    sheets_job *job = context;
+    const sheet_inputs *in = job->in;
+    gt_linked_view trace = *in->trace;
+    trace.strings = job->parts.own[part];
+    gt_table_list *sheets = &job->parts.sheets[part];
+    gt_error *error = &job->parts.errors[part];
+    if (part == PART_KERNELS) return add_kernel_sheets(in, &trace, sheets, error);
+    if (trace.gpu_only) return true;
+    if (part == PART_PERFORMANCE) return add_performance_sheets(in, &trace, sheets, error);
+    if (part == PART_OPS)
+        add_op_sheets(in, &trace, sheets);
+    else if (in->options->coll_analysis)
+        add_if_any(sheets, gt_coll_analysis(&trace.events));
+    return true;
+}
+
+static void find_phases(sheet_inputs *in, gt_table_list *tables)
+{
+    const gt_linked_view *trace = in->trace;
+    if (!in->options->phases) return;
+    in->phases = gt_phases_find(trace, trace->gpu_only ? NULL : &in->launchers, in->options->phase_options);
+    if (!in->options->reference_messages) warn_about_training(trace);
+    if (trace->gpu_only) say_no_phase_ops(in->options);
     size_t steps = 0;
-    if (phases) gt_phases_steps(phases, &steps);
-    if (steps && options->extra_sheets) add_if_any(tables, gt_phase_steps_sheet(trace, phases));
-    bool made =
-        (trace->gpu_only || add_host_sheets(trace, &launchers, extension, phases, options, tables, error)) &&
-        add_kernel_sheets(trace, &launchers, devices, extension, phases, total_ms, options, tables, error);
-    gt_phases_free(phases);
-    gt_launchers_free(&launchers);
-    if (made && options->coll_analysis && !trace->gpu_only)
-        add_if_any(tables, gt_coll_analysis(&trace->events));
+    gt_phases_steps(in->phases, &steps);
+    if (steps && in->options->extra_sheets) add_if_any(tables, gt_phase_steps_sheet(trace, in->phases));
+}
+
+/* Makes parts, and moves their sheets to `tables` in this order. */
+static bool add_parts(sheet_inputs *in, size_t count, uint32_t shares,
+                      bool (*work)(void *context, size_t part), gt_table_list *tables, gt_error *error)
+{
+    sheets_job job = {.in = in};
+    job.parts = (gt_side_parts){
+        .strings = in->trace->strings, .count = count, .in_turn = goes_in_turn(in), .shares = shares};
+    gt_side_parts_begin(&job.parts);
+    bool made = gt_side_parts_make(&job.parts, work, &job, error);
+    for (size_t part = 0; made && part < count; part++) gt_side_parts_take(&job.parts, part, tables);
+    gt_side_parts_end(&job.parts);
+    return made;
+}
+
+static bool add_sheets(sheet_inputs *in, gt_table_list *tables, gt_error *error)
+{
+    bool made = add_parts(in, FIRST_PARTS, 1u << PART_LAUNCHERS, make_first_part, tables, error);
+    if (made) find_phases(in, tables);
+    if (made && in->options->overlap_info && !in->trace->gpu_only) {
+        in->overlaps = gt_overlaps_find(in->trace, in->options->include_unlinked_kernels, error);
+        made = in->overlaps != NULL;
+    }
+    made = made && add_parts(in, OTHER_PARTS, 1u << PART_COLLECTIVES, make_other_part, tables, error);
+    gt_overlaps_free(in->overlaps);
+    gt_phases_free(in->phases);
+    gt_launchers_free(&in->launchers);
     return made;
 }
 
@@ -349,27 +466,48 @@ static void add_extra_sheets(const gt_event_view *trace, const gt_hta_options *o
 
 /* ---- communication kernels ---- */
 
+typedef struct comm_search {
+    const gt_linked_view *trace;
+    const gt_comm_kernels *others; /* instead of the trace's; NULL: those of the trace */
+    uint8_t *known;                /* by name: 0 not checked, 1 no, 2 yes */
+} comm_search;
+
+static const char *comm_family_of(const comm_search *s, uint32_t name)
+{
+    gt_str text = gt_interner_get(s->trace->strings, name);
+    const char *family = gt_comm_family(s->trace->communication, text);
+    if (!s->others) return family;
+    return family ? NULL : gt_comm_family(s->others, text);
+}
+
+/* Threads that check a new name at the same time store the same. */
+static bool is_communication(const void *context, size_t row)
+{
+    const comm_search *s = context;
+    if (s->trace->kind[row] != GT_KIND_KERNEL) return false;
+    uint8_t *cached = &s->known[s->trace->name[row]], known = __atomic_load_n(cached, __ATOMIC_RELAXED);
+    if (!known) {
+        known = comm_family_of(s, s->trace->name[row]) ? 2 : 1;
+        __atomic_store_n(cached, known, __ATOMIC_RELAXED);
+    }
+    return known == 2;
+}
+
 gt_comm_uses gt_pytorch_find_communication(const gt_linked_view *trace, const gt_comm_kernels *others)
 {
     gt_comm_uses uses = {0};
-    size_t names = gt_interner_count(trace->strings);
-    const char **families = gt_alloc_zero(names, sizeof *families);
-    uint8_t *known = gt_alloc_zero(names, 1);
+    comm_search s = {trace, others, gt_alloc_zero(gt_interner_count(trace->strings), 1)};
     size_t count;
-    uint32_t *rows = gt_rows_of_kinds(trace->kind, trace->count, 1u << GT_KIND_KERNEL, &count);
+    uint32_t *rows = gt_numbers_where(trace->count, is_communication, &s, &count);
+    const char **families = gt_alloc_zero(count ? gt_interner_count(trace->strings) : 0, sizeof *families);
     for (size_t i = 0; i < count; i++) {
-        uint32_t row = rows[i], name = trace->name[row];
-        if (!known[name]) {
-            gt_str text = gt_interner_get(trace->strings, name);
-            families[name] = gt_comm_family(trace->communication, text);
-            if (others) families[name] = families[name] ? NULL : gt_comm_family(others, text);
-            known[name] = 1;
-        }
-        if (families[name]) gt_comm_uses_add(&uses, families[name], 1, trace->dur_us[row] / 1000.0);
+        uint32_t name = trace->name[rows[i]];
+        if (!families[name]) families[name] = comm_family_of(&s, name);
+        gt_comm_uses_add(&uses, families[name], 1, trace->dur_us[rows[i]] / 1000.0);
     }
-    gt_free(rows);
     gt_free(families);
-    gt_free(known);
+    gt_free(rows);
+    gt_free(s.known);
     return uses;
 }
 
@@ -469,8 +607,11 @@ bool gt_pytorch_tables(gt_pytorch_linked *trace, const gt_pytorch_options *optio
     bool all = !options->extension || run_extension(trace, options->extension, &answer, error);
     gt_devices devices = {0};
     if (all && options->extra_sheets) devices = gt_devices_find(&view->events);
-    all = all &&
-          add_sheets(view, options->extra_sheets ? &devices : NULL, answer.extension, options, &made, error);
+    sheet_inputs inputs = {.trace = view,
+                           .devices = options->extra_sheets ? &devices : NULL,
+                           .extension = answer.extension,
+                           .options = options};
+    all = all && add_sheets(&inputs, &made, error);
     gt_devices_free(&devices);
     if (all && options->hint_communication) hint_at_communication(view);
     if (all && options->extra) add_extra_sheets(&view->events, &options->extra_options, &made);

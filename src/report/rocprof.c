@@ -5,12 +5,12 @@
 #include "analysis/rocprof/sheets.h"
 #include "analysis/sheet_parts.h"
 #include "base/log.h"
-#include "base/many.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "output/terminal.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
+#include "table/side_by_side.h"
 #include "table/stats.h"
 #include "compat/number.h"
 
@@ -133,11 +133,7 @@ static bool add_extra_sheets(gt_rocprof *run, gt_table_list *tables, gt_error *e
     return add_process_summary(run, tables, error);
 }
 
-/* ---- the parts of a report, made at the same time ----
- *
- * They read the same run and the same kernel times. Parts that add strings do so to strings of their own, and
- * one part to those of the run; their sheets are moved to the strings of the run at the end. So the result is
- * the same whatever part is done first. */
+/* ---- the parts of a report, made at the same time ---- */
 
 typedef enum report_part {
     PART_SHORT_KERNELS,
@@ -153,9 +149,7 @@ typedef struct report_parts {
     const gt_rocprof_options *options;
     gt_table *kernels;
     const gt_table *stats;
-    gt_interner *strings[PARTS];
-    gt_table_list sheets[PARTS];
-    gt_error errors[PARTS];
+    gt_side_parts made;
     gt_details *details;
 } report_parts;
 
@@ -163,16 +157,16 @@ static bool make_part(void *context, size_t index)
 {
     report_parts *parts = context;
     const gt_rocprof_options *options = parts->options;
-    gt_table_list *sheets = &parts->sheets[index];
+    gt_table_list *sheets = &parts->made.sheets[index];
     gt_table kernels = *parts->kernels;
     gt_rocprof run = *parts->run;
-    kernels.strings = run.strings = parts->strings[index];
+    kernels.strings = run.strings = parts->made.own[index];
     switch ((report_part)index) {
     case PART_SHORT_KERNELS:
         return !options->short_kernel_study ||
-               add_short_kernels(&kernels, options, sheets, &parts->errors[index]);
+               add_short_kernels(&kernels, options, sheets, &parts->made.errors[index]);
     case PART_EXTRA_SHEETS:
-        return !options->extra_sheets || add_extra_sheets(parts->run, sheets, &parts->errors[index]);
+        return !options->extra_sheets || add_extra_sheets(parts->run, sheets, &parts->made.errors[index]);
     case PART_TIMELINE:
         gt_table_list_add(sheets, gt_rocprof_gpu_timeline(&run));
         if (options->extra_sheets) add_if_there(sheets, gt_rocprof_gpu_timeline_by_device(&run));
@@ -185,34 +179,6 @@ static bool make_part(void *context, size_t index)
             parts->details = gt_rocprof_find_details(&run, &kernels, options->late_details);
         return true;
     }
-}
-
-static void begin_parts(report_parts *parts)
-{
-    for (size_t i = 0; i < PARTS; i++)
-        parts->strings[i] = i == PART_EXTRA_SHEETS || i == PART_DETAILS
-                                ? parts->run->strings
-                                : gt_interner_copy(parts->run->strings);
-}
-
-/* Moves the sheets of a part to `tables`. */
-static void join_part(report_parts *parts, report_part part, gt_table_list *tables)
-{
-    gt_table_list *sheets = &parts->sheets[part];
-    for (size_t i = 0; i < sheets->count; i++) {
-        gt_table_use_strings(sheets->items[i], parts->run->strings);
-        gt_table_list_add(tables, sheets->items[i]);
-    }
-    sheets->count = 0;
-}
-
-static void end_parts(report_parts *parts)
-{
-    for (size_t i = 0; i < PARTS; i++) {
-        gt_table_list_free(&parts->sheets[i]);
-        if (parts->strings[i] != parts->run->strings) gt_interner_free(parts->strings[i]);
-    }
-    gt_details_free(parts->details);
 }
 
 /* The kernel times become the sheet; they belong to `tables` then. */
@@ -235,21 +201,22 @@ bool gt_rocprof_tables(gt_rocprof *run, const gt_rocprof_options *options, gt_ta
     warn_about_input(run, kernels, stats != NULL);
 
     report_parts parts = {.run = run, .options = options, .kernels = kernels, .stats = stats};
-    begin_parts(&parts);
-    size_t failed = gt_many_run(&(gt_many){.count = PARTS, .work = make_part, .context = &parts});
-    if (failed == PARTS) {
-        join_part(&parts, PART_TIMELINE, tables);
-        join_part(&parts, PART_SUMMARIES, tables);
+    parts.made = (gt_side_parts){
+        .strings = run->strings, .count = PARTS, .shares = 1u << PART_EXTRA_SHEETS | 1u << PART_DETAILS};
+    gt_side_parts_begin(&parts.made);
+    bool made = gt_side_parts_make(&parts.made, make_part, &parts, error);
+    if (made) {
+        gt_side_parts_take(&parts.made, PART_TIMELINE, tables);
+        gt_side_parts_take(&parts.made, PART_SUMMARIES, tables);
         if (options->kernel_details) add_details(&parts, tables);
-        join_part(&parts, PART_SHORT_KERNELS, tables);
-        join_part(&parts, PART_EXTRA_SHEETS, tables);
-    } else {
-        *error = parts.errors[failed];
+        gt_side_parts_take(&parts.made, PART_SHORT_KERNELS, tables);
+        gt_side_parts_take(&parts.made, PART_EXTRA_SHEETS, tables);
     }
-    end_parts(&parts);
+    gt_side_parts_end(&parts.made);
+    gt_details_free(parts.details);
     gt_table_free(stats);
     gt_table_free(parts.kernels);
-    return failed == PARTS;
+    return made;
 }
 
 /* ---- terminal summary ---- */

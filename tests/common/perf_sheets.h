@@ -63,7 +63,7 @@ __attribute__((unused)) static gt_table *unified_sheet(perf_case *c, bool call_s
 }
 
 /* The sheet of this name, which must exist. */
-__attribute__((unused)) static gt_table *find_sheet(const gt_op_sheets *sheets, const char *name)
+__attribute__((unused)) static gt_table *find_sheet(const gt_table_list *sheets, const char *name)
 {
     for (size_t i = 0; i < sheets->count; i++)
         if (strcmp(sheets->items[i]->name, name) == 0) return sheets->items[i];
@@ -71,7 +71,7 @@ __attribute__((unused)) static gt_table *find_sheet(const gt_op_sheets *sheets, 
     return NULL;
 }
 
-__attribute__((unused)) static void expect_sheets(const gt_op_sheets *sheets, const char *names)
+__attribute__((unused)) static void expect_sheets(const gt_table_list *sheets, const char *names)
 {
     char *text;
     size_t size;
@@ -82,7 +82,7 @@ __attribute__((unused)) static void expect_sheets(const gt_op_sheets *sheets, co
     free(text);
 }
 
-__attribute__((unused)) static void free_sheets(gt_op_sheets *sheets)
+__attribute__((unused)) static void free_sheets(gt_table_list *sheets)
 {
     for (size_t i = 0; i < sheets->count; i++) gt_table_free(sheets->items[i]);
     free(sheets->items);

@@ -12,7 +12,7 @@
  * A word "&&" separates commands that run one after the other: the later ones read what the earlier ones
  * wrote, such as indexes and partials, which only the build that wrote them reads.
  *
- * A command whose words do not say how many threads it uses has one or three, by the size of the input.
+ * A command whose words do not say how many threads it uses has one or four, by the size of the input.
  *
  * A command that fails must say why, and leave no temporary files. With GPUTALLY_FUZZ_PRINT in the
  * environment, what the command prints is shown. */
@@ -322,7 +322,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         size && memmem(data, size, ".tmp-", 5); /* files of that name are the input's own */
     for (int first = 0, count = 0; first < input.count && count < COMMANDS_MAX; count++) {
         command_input one = take_command(&input, &first);
-        run_and_check(&one, size % 4 ? "1" : "3", names_temporary);
+        run_and_check(&one, size % 4 ? "1" : "4", names_temporary);
         free_input(&one);
     }
     free_input(&input);

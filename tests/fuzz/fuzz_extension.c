@@ -35,9 +35,9 @@ static void make_sheets(const gt_linked_view *trace, gt_extension *extension)
     gt_table_free(gt_ops_summary(ops));
     gt_ops_free(ops);
     gt_perf *perf = gt_perf_new(trace, &launchers, NULL, (gt_perf_options){.extension = extension});
-    gt_op_sheets sheets = gt_op_sheets_make(perf, (gt_op_sheets_options){0});
-    for (size_t i = 0; i < sheets.count; i++) gt_table_free(sheets.items[i]);
-    free(sheets.items);
+    gt_table_list sheets = {0};
+    gt_op_sheets_make(perf, (gt_op_sheets_options){0}, &sheets);
+    gt_table_list_free(&sheets);
     gt_unified *unified = gt_unified_new(perf, true);
     gt_table_free(gt_unified_summary(unified));
     gt_unified_free(unified);

@@ -49,7 +49,7 @@ typedef struct input {
 
 static unsigned threads_of(const input *in)
 {
-    return in->data[0] & 64 ? 3 : 1;
+    return in->data[0] & 64 ? 4 : 1;
 }
 
 static void run_input(void *context)

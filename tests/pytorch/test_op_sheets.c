@@ -3,9 +3,16 @@
 #include "pytorch_trace.h"
 #include "perf_sheets.h"
 
-static gt_op_sheets sheets_of(perf_case *c)
+static gt_table_list chosen_sheets_of(perf_case *c, gt_op_sheets_options options)
 {
-    return gt_op_sheets_make(c->perf, (gt_op_sheets_options){0});
+    gt_table_list sheets = {0};
+    gt_op_sheets_make(c->perf, options, &sheets);
+    return sheets;
+}
+
+static gt_table_list sheets_of(perf_case *c)
+{
+    return chosen_sheets_of(c, (gt_op_sheets_options){0});
 }
 
 /* 2*10*512*1000 flops; 10*1000 + 1000*512 + 10*512 elements of 2 bytes; 5 and 10 microseconds. */
@@ -25,7 +32,7 @@ static void equal_ops_are_one_row(void **state)
 {
     (void)state;
     perf_case c = begin_case(two_alike(), false, NULL);
-    gt_op_sheets sheets = sheets_of(&c);
+    gt_table_list sheets = sheets_of(&c);
     expect_sheets(&sheets, "GEMM");
     expect_columns(sheets.items[0],
                    "name,param: M,param: N,param: K,param: bias,param: stride_A,param: B,GFLOPS_first,"
@@ -40,7 +47,7 @@ static void rates_are_measured(void **state)
 {
     (void)state;
     perf_case c = begin_case(two_alike(), false, NULL);
-    gt_op_sheets sheets = sheets_of(&c);
+    gt_table_list sheets = sheets_of(&c);
     expect_columns(sheets.items[0],
                    "FLOPS/Byte_first,TB/s_max,TFLOPS/s_mean,TFLOPS/s_median,TFLOPS/s_std,TFLOPS/s_min,"
                    "Kernel Time (µs)_mean,Kernel Time (µs)_min,Input Dims_first,Input type_first\n"
@@ -64,10 +71,10 @@ static void a_row_limit_applies_to_each_sheet(void **state)
 {
     (void)state;
     perf_case c = begin_case(two_alike(), false, NULL);
-    gt_op_sheets sheets = gt_op_sheets_make(c.perf, (gt_op_sheets_options){.limited = true, .rows = 1});
+    gt_table_list sheets = chosen_sheets_of(&c, (gt_op_sheets_options){.limited = true, .rows = 1});
     expect_columns(sheets.items[0], "param: M,UID_first\n4,10\n");
     free_sheets(&sheets);
-    sheets = gt_op_sheets_make(c.perf, (gt_op_sheets_options){.limited = true, .rows = 0});
+    sheets = chosen_sheets_of(&c, (gt_op_sheets_options){.limited = true, .rows = 0});
     assert_int_equal(sheets.count, 0);
     free_sheets(&sheets);
     end_case(&c);
@@ -87,7 +94,7 @@ static void a_gpu_has_a_roofline(void **state)
           "\"Input Strides\":[[572416,1024,1],[572416,1024,1],[]],\"Concrete Inputs\":[\"\",\"\",\"False\"]");
     launch_from(&t, 1, "copy", 1210, 1300, 20, 8);
     perf_case c = begin_case(read_trace(&t, false), false, gt_gpu_arch_find("MI300X", &error));
-    gt_op_sheets sheets = sheets_of(&c);
+    gt_table_list sheets = sheets_of(&c);
     expect_sheets(&sheets, "GEMM UnaryElementwise");
     expect_columns(sheets.items[0],
                    "GFLOPS_first,Roofline Time (µs)_first,Roofline Bound_first,Pct Roofline_max\n"
@@ -107,7 +114,7 @@ static void ops_without_kernels_count(void **state)
     op_on(&t, 1, "aten::relu", 1100, 50, "");
     launch_from(&t, 1, "relu", 1110, 1200, 5, 7);
     perf_case c = begin_case(read_trace(&t, false), false, NULL);
-    gt_op_sheets sheets = sheets_of(&c);
+    gt_table_list sheets = sheets_of(&c);
     expect_columns(sheets.items[0], "GFLOPS_first,TFLOPS/s_mean,kernel_details__summarize_kernel_stats,"
                                     "trunc_kernel_details,Kernel Time (µs)_mean,Kernel Time (µs)_sum\n"
                                     "1.28e-07,,[],,0.0,0\n");
@@ -134,7 +141,7 @@ static void parameters_are_printed_by_column(void **state)
           "\"Concrete Inputs\":[\"\",\"[16]\",\"\",\"\",\"1e-05\",\"True\"]");
     launch_from(&t, 1, "norm", 1110, 1200, 5, 7);
     perf_case c = begin_case(read_trace(&t, false), false, NULL);
-    gt_op_sheets sheets = sheets_of(&c);
+    gt_table_list sheets = sheets_of(&c);
     expect_sheets(&sheets, "Normalization");
     expect_columns(sheets.items[0], "name,param: num_channels,param: stride_output,Kernel Time (µs)_sum\n"
                                     "aten::layer_norm,16.0,,5\n"
@@ -165,7 +172,7 @@ static void gradients_are_rows_of_the_backward_sheet(void **state)
     op_on(&t, 1, "aten::_scaled_dot_product_flash_attention", 3000, 50, ATTENTION);
     launch_from(&t, 1, "attn_fwd", 3010, 3100, 20, 10);
     perf_case c = begin_case(read_trace(&t, false), false, NULL);
-    gt_op_sheets sheets = sheets_of(&c);
+    gt_table_list sheets = sheets_of(&c);
     expect_sheets(&sheets, "SDPA_fwd SDPA_bwd");
     expect_columns(sheets.items[0], "name,Kernel Time (µs)_sum,name_count\n"
                                     "aten::_scaled_dot_product_flash_attention,40,2\n");
@@ -208,7 +215,7 @@ static void gradients_of_convolutions_move_to_the_backward_sheet(void **state)
     op_on(&t, 2, "aten::convolution_backward", 2005, 80, CONVOLUTION_BACKWARD);
     launch_from(&t, 2, "conv_bwd", 2010, 2100, 10, 8);
     perf_case c = begin_case(read_trace(&t, false), false, NULL);
-    gt_op_sheets sheets = sheets_of(&c);
+    gt_table_list sheets = sheets_of(&c);
     expect_sheets(&sheets, "CONV_fwd CONV_bwd");
     expect_columns(sheets.items[0],
                    "name,param: bias,param: padding,param: groups,GFLOPS_first,Kernel Time (µs)_sum\n"
@@ -231,7 +238,7 @@ static void number_of_kernels_may_be_a_key(void **state)
     launch_from(&t, 1, "split", 1210, 1300, 5, 8);
     launch_from(&t, 1, "reduce", 1220, 1310, 5, 9);
     perf_case c = begin_case(read_trace(&t, false), false, NULL);
-    gt_op_sheets sheets = gt_op_sheets_make(c.perf, (gt_op_sheets_options){.by_num_kernels = true});
+    gt_table_list sheets = chosen_sheets_of(&c, (gt_op_sheets_options){.by_num_kernels = true});
     expect_columns(sheets.items[0], "param: M,num_kernels,Kernel Time (µs)_sum\n4,2,10\n4,1,5\n");
     free_sheets(&sheets);
     sheets = sheets_of(&c);
@@ -258,7 +265,7 @@ static void ops_with_and_without_overlap_are_separate(void **state)
     gpu(&t, "gpu_memcpy", "copy", 2105, 100, 11, 1);
     arrow(&t, 11, 1);
     perf_case c = begin_case(read_trace(&t, false), true, NULL);
-    gt_op_sheets sheets = sheets_of(&c);
+    gt_table_list sheets = sheets_of(&c);
     expect_sheets(&sheets, "GEMM GEMM_kl_overlap");
     expect_columns(sheets.items[0], "param: M,Kernel Time (µs)_sum\n4,30\n8,25\n");
     expect_columns(sheets.items[1],
@@ -287,7 +294,7 @@ static void recomputed_ops_are_separate(void **state)
     gt_pytorch_mark_recompute(linked, &regions, &marked);
     assert_int_equal(regions, 1);
     perf_case c = begin_case(linked, false, NULL);
-    gt_op_sheets sheets = sheets_of(&c);
+    gt_table_list sheets = sheets_of(&c);
     expect_columns(sheets.items[0],
                    "name,is_recompute,name_count,UID_first\naten::mm,False,1,0\naten::mm,True,1,6\n");
     free_sheets(&sheets);
@@ -303,7 +310,7 @@ static void expect_omitted(const char *args, const char *warning)
     perf_case c = begin_case(read_trace(&t, false), false, NULL);
     gt_log_to(keep_warning);
     last_warning[0] = 0;
-    gt_op_sheets sheets = sheets_of(&c);
+    gt_table_list sheets = sheets_of(&c);
     gt_log_to(NULL);
     assert_string_equal(last_warning, warning);
     expect_columns(sheets.items[0], "name,name_count,UID_first\naten::mm,1,1\n");
@@ -317,7 +324,7 @@ static void expect_warning(trace_text *t, const char *warning)
     perf_case c = begin_case(read_trace(t, false), false, NULL);
     gt_log_to(keep_warning);
     last_warning[0] = 0;
-    gt_op_sheets sheets = sheets_of(&c);
+    gt_table_list sheets = sheets_of(&c);
     gt_log_to(NULL);
     assert_string_equal(last_warning, warning);
     free_sheets(&sheets);

@@ -5,7 +5,7 @@ with LONG=1 also with 2 and 8.
     python3 -m tests.threads.test_equal --bin build/gputally [TEXT]      only commands with TEXT in their name
 
 Short inputs are read by one thread in an ordinary build, so that PyTorch traces are repeated until several threads share the
-work; builds with sanitizers share all of it, and are run with 1 and 3 threads.
+work; builds with sanitizers share all of it, and are run with 1 and 5 threads.
 """
 import argparse
 import glob
@@ -24,7 +24,7 @@ from tests.common.repeat_trace import repeated, write_repeated
 from tests.nsys import generate_export
 
 # Sanitizers look at memory, and take ten times as long.
-THREADS = (1, 3) if IS_SANITIZED else (1, 2, 3, 8, 16) if harness.LONG else (1, 3, 16)
+THREADS = (1, 5) if IS_SANITIZED else (1, 2, 3, 8, 16) if harness.LONG else (1, 3, 16)
 ALL_OUTPUTS = "--output_csvs_dir OUT/csv --output_xlsx_path OUT/report.xlsx --output_db OUT/report.db"
 PYTORCH = ("training", "training_stack", "recompute", "graph", "compiled", "streams", "collectives", "copies", "gpu_only",
            "inference", "known_shapes", "no_shapes")

@@ -20,6 +20,7 @@
 #include "schema/columns.h"
 #include "schema/sheets.h"
 #include "table/operations.h"
+#include "table/side_by_side.h"
 #include "trace/rows.h"
 
 #include <math.h>
@@ -487,7 +488,7 @@ static gt_table *append_rows(gt_table *sheet, gt_table *more)
     return shown;
 }
 
-static void add_sheet(gt_op_sheets *sheets, gt_table *sheet, const gt_op_sheets_options *options,
+static void add_sheet(gt_table_list *sheets, gt_table *sheet, const gt_op_sheets_options *options,
                       const char *family, const char *pass, bool with_overlap)
 {
     if (options->limited) gt_table_head(sheet, options->rows);
@@ -498,10 +499,10 @@ static void add_sheet(gt_op_sheets *sheets, gt_table *sheet, const gt_op_sheets_
     char *name = gt_format("%s%s%s", family, pass, with_overlap ? "_kl_overlap" : "");
     gt_table_rename(sheet, gt_sheet_named(name));
     gt_free(name);
-    GT_PUSH(sheets->items, sheets->count, sheets->capacity, sheet);
+    gt_table_list_add(sheets, sheet);
 }
 
-static void add_forward_and_backward(gt_op_sheets *sheets, const family_ops *forward,
+static void add_forward_and_backward(gt_table_list *sheets, const family_ops *forward,
                                      const family_ops *backward, const gt_op_sheets_options *options,
                                      const char *family, bool with_overlap)
 {
@@ -522,7 +523,7 @@ static bool is_single(size_t family)
     return false;
 }
 
-static not_modelled add_family(gt_op_sheets *sheets, gt_perf *p, size_t family, const gt_row_list *rows,
+static not_modelled add_family(gt_table_list *sheets, gt_perf *p, size_t family, const gt_row_list *rows,
                                const gt_op_sheets_options *options)
 {
     bool single = is_single(family);
@@ -658,24 +659,66 @@ static void warn(const not_modelled *left, size_t ops)
     gt_buffer_free(&why);
 }
 
-gt_op_sheets gt_op_sheets_make(gt_perf *p, gt_op_sheets_options options)
+/* A family that has ops. */
+typedef struct used_family {
+    size_t family;
+    gt_row_list rows;
+    not_modelled left;
+} used_family;
+
+typedef struct families_job {
+    gt_perf *perf;
+    const gt_op_sheets_options *options;
+    used_family *families;
+    gt_side_parts parts; /* one per family */
+} families_job;
+
+static bool make_family(void *context, size_t part)
 {
-    gt_op_sheets sheets = {0};
-    gt_row_list *families = find_families(p);
-    not_modelled all = {0};
-    size_t ops = 0;
-    for (size_t family = 0; family < gt_extension_family_count(p->extension); family++) {
-        if (families[family].count) {
-            not_modelled left = add_family(&sheets, p, family, &families[family], &options);
-            all.count += left.count;
-            all.without_shapes += left.without_shapes;
-            all.incomplete += left.incomplete;
-            for (size_t i = 0; i < GT_PERF_ARGUMENTS; i++) all.without[i] += left.without[i];
-        }
-        ops += families[family].count;
-        gt_free(families[family].items);
+    families_job *job = context;
+    used_family *f = &job->families[part];
+    gt_linked_view trace = *job->perf->trace;
+    trace.strings = job->parts.own[part];
+    gt_perf *perf = job->parts.in_turn ? job->perf : gt_perf_beside(job->perf, &trace);
+    f->left = add_family(&job->parts.sheets[part], perf, f->family, &f->rows, job->options);
+    if (perf != job->perf) gt_perf_free(perf);
+    gt_free(f->rows.items);
+    return true;
+}
+
+static void add_not_modelled(not_modelled *all, const not_modelled *left)
+{
+    all->count += left->count;
+    all->without_shapes += left->without_shapes;
+    all->incomplete += left->incomplete;
+    for (size_t i = 0; i < GT_PERF_ARGUMENTS; i++) all->without[i] += left->without[i];
+}
+
+void gt_op_sheets_make(gt_perf *p, gt_op_sheets_options options, gt_table_list *tables)
+{
+    size_t family_count = gt_extension_family_count(p->extension), count = 0, ops = 0;
+    gt_row_list *rows = find_families(p);
+    families_job job = {.perf = p, .options = &options};
+    job.families = gt_alloc(family_count * sizeof *job.families);
+    for (size_t family = 0; family < family_count; family++) {
+        ops += rows[family].count;
+        if (rows[family].count)
+            job.families[count++] = (used_family){.family = family, .rows = rows[family]};
+        else
+            gt_free(rows[family].items);
     }
-    gt_free(families);
+    gt_free(rows);
+    job.parts =
+        (gt_side_parts){.strings = p->trace->strings, .count = count, .in_turn = !options.side_by_side};
+    gt_side_parts_begin(&job.parts);
+    gt_error error;
+    gt_side_parts_make(&job.parts, make_family, &job, &error);
+    not_modelled all = {0};
+    for (size_t i = 0; i < count; i++) {
+        gt_side_parts_take(&job.parts, i, tables);
+        add_not_modelled(&all, &job.families[i].left);
+    }
+    gt_side_parts_end(&job.parts);
+    gt_free(job.families);
     warn(&all, ops);
-    return sheets;
 }

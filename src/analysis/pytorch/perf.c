@@ -71,12 +71,47 @@ gt_perf *gt_perf_new(const gt_linked_view *trace, const gt_launchers *launchers,
     return p;
 }
 
-void gt_perf_free(gt_perf *p)
+/* Whether the trace may have ops whose models learn from earlier ones. */
+static bool has_learning_models(const gt_linked_view *trace)
 {
-    if (!p) return;
+    size_t count;
+    const gt_model *const *ops = gt_op_list(&count);
+    for (size_t i = 0; i < count; i++)
+        if (ops[i]->uses & GT_USES_SEQUENCE &&
+            gt_interner_find(trace->strings, ops[i]->name, strlen(ops[i]->name)) != GT_STR_NONE)
+            return true;
+    return false;
+}
+
+bool gt_perf_may_be_beside(const gt_perf *p)
+{
+    return !p->simulator && !p->extension && !p->overlaps && !has_learning_models(p->trace);
+}
+
+gt_perf *gt_perf_beside(const gt_perf *perf, const gt_linked_view *trace)
+{
+    gt_perf *p = gt_alloc(sizeof *p);
+    *p = (gt_perf){.trace = trace,
+                   .launchers = perf->launchers,
+                   .arch = perf->arch,
+                   .asked_launcher = GT_NO_EVENT,
+                   .calls = perf->calls,
+                   .gradients = perf->gradients,
+                   .gradient_begins = perf->gradient_begins,
+                   .models = gt_models_new(trace->strings),
+                   .annotations = perf->annotations,
+                   .launcher_rows = perf->launcher_rows,
+                   .launcher_at = perf->launcher_at,
+                   .communicates = perf->communicates,
+                   .layouts = perf->layouts,
+                   .borrows = true};
+    return p;
+}
+
+static void free_shared(gt_perf *p)
+{
     gt_calls_free(p->calls);
     gt_gradients_free(p->gradients);
-    gt_models_free(p->models);
     gt_simulator_free(p->simulator);
     gt_free(p->gradient_begins);
     gt_free(p->annotations);
@@ -85,6 +120,13 @@ void gt_perf_free(gt_perf *p)
     gt_free(p->communicates);
     gt_free(p->layouts);
     gt_op_overlap_reader_free(p->overlap_reader);
+}
+
+void gt_perf_free(gt_perf *p)
+{
+    if (!p) return;
+    if (!p->borrows) free_shared(p);
+    gt_models_free(p->models);
     gt_free(p->kernels.items);
     gt_free(p->names.items);
     gt_free(p->functions.items);

@@ -53,6 +53,7 @@ typedef struct gt_perf {
     gt_row_list kernels;                      /* of the event measured last, by start */
     gt_row_list names, functions, spare_rows; /* scratch */
     gt_intervals spare;
+    bool borrows; /* see gt_perf_beside */
 } gt_perf;
 
 typedef struct gt_perf_options {
@@ -66,6 +67,12 @@ typedef struct gt_perf_options {
 gt_perf *gt_perf_new(const gt_linked_view *trace, const gt_launchers *launchers, const gt_overlaps *overlaps,
                      gt_perf_options options);
 void gt_perf_free(gt_perf *perf);
+
+/* A second one, for sheets that are made at the same time as those of the first: with models and caches of
+ * its own, and with the strings of `trace`, which is otherwise the same. Borrows all else from `perf`. Only
+ * if no result depends on those before it, and nothing asks another program. */
+gt_perf *gt_perf_beside(const gt_perf *perf, const gt_linked_view *trace);
+bool gt_perf_may_be_beside(const gt_perf *perf);
 
 /* The model for an event with the given name; NULL if there is none. */
 const gt_model *gt_perf_model(gt_perf *perf, uint32_t row, uint32_t name);

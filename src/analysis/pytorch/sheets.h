@@ -21,7 +21,7 @@
 #include "analysis/pytorch/overlap.h"
 #include "analysis/pytorch/perf.h"
 #include "base/error.h"
-#include "table/table.h"
+#include "table/table_list.h"
 #include "trace/pytorch/pytorch.h"
 
 /* ---- before any sheet: ops that the trace does not name ---- */
@@ -191,18 +191,13 @@ typedef struct gt_op_sheets_options {
     bool by_num_kernels; /* also group by the number of kernels */
     bool limited;        /* keep only the first `rows` rows of each sheet */
     int64_t rows;
+    bool side_by_side; /* make them at the same time; only if gt_perf_may_be_beside */
 } gt_op_sheets_options;
-
-typedef struct gt_op_sheets {
-    gt_table **items; /* in the order of the report; only sheets with rows. The owner frees each table and the
-                         list */
-    size_t count, capacity;
-} gt_op_sheets;
 
 /* Every op that has a model, by its parameters: how much it had to do, how long its kernels took, how fast
  * that was. With perf->overlaps each sheet has a second one, *_kl_overlap, which also groups by overlapping
- * kernels. */
-gt_op_sheets gt_op_sheets_make(gt_perf *perf, gt_op_sheets_options options);
+ * kernels. Adds the sheets that have rows, in the order of the report. */
+void gt_op_sheets_make(gt_perf *perf, gt_op_sheets_options options, gt_table_list *tables);
 
 /* ---- unified_perf_summary ---- */
 

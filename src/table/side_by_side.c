@@ -1,0 +1,56 @@
+/* Parts of a report, each with its strings, sheets and error; see side_by_side.h. */
+#include "table/side_by_side.h"
+
+#include "base/many.h"
+#include "base/memory.h"
+
+#include <stdlib.h>
+
+void gt_side_parts_begin(gt_side_parts *parts)
+{
+    parts->own = gt_alloc(parts->count * sizeof *parts->own);
+    parts->sheets = gt_alloc_zero(parts->count, sizeof *parts->sheets);
+    parts->errors = gt_alloc_zero(parts->count, sizeof *parts->errors);
+    for (size_t i = 0; i < parts->count; i++) {
+        bool shares = parts->in_turn || (i < 32 && parts->shares >> i & 1);
+        parts->own[i] = shares ? parts->strings : gt_interner_copy(parts->strings);
+    }
+}
+
+static size_t make_in_turn(size_t count, bool (*work)(void *context, size_t part), void *context)
+{
+    size_t part = 0;
+    while (part < count && work(context, part)) part++;
+    return part;
+}
+
+bool gt_side_parts_make(gt_side_parts *parts, bool (*work)(void *context, size_t part), void *context,
+                        gt_error *error)
+{
+    size_t failed = parts->in_turn
+                        ? make_in_turn(parts->count, work, context)
+                        : gt_many_run(&(gt_many){.count = parts->count, .work = work, .context = context});
+    if (failed < parts->count) *error = parts->errors[failed];
+    return failed == parts->count;
+}
+
+void gt_side_parts_take(gt_side_parts *parts, size_t part, gt_table_list *tables)
+{
+    gt_table_list *sheets = &parts->sheets[part];
+    for (size_t i = 0; i < sheets->count; i++) {
+        gt_table_use_strings(sheets->items[i], parts->strings);
+        gt_table_list_add(tables, sheets->items[i]);
+    }
+    sheets->count = 0;
+}
+
+void gt_side_parts_end(gt_side_parts *parts)
+{
+    for (size_t i = 0; i < parts->count; i++) {
+        gt_table_list_free(&parts->sheets[i]);
+        if (parts->own[i] != parts->strings) gt_interner_free(parts->own[i]);
+    }
+    gt_free(parts->own);
+    gt_free(parts->sheets);
+    gt_free(parts->errors);
+}
