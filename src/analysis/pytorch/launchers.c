@@ -176,8 +176,15 @@ static void sort_launchers(const gt_linked_view *trace, gt_launchers *l)
 typedef struct measuring {
     const gt_linked_view *trace;
     gt_launchers *launchers;
-    const gt_busy *below; /* by launcher */
+    uint32_t *rows; /* by launcher, like the next one */
+    gt_busy *below;
 } measuring;
+
+static void list_rows(void *context, size_t begin, size_t end)
+{
+    const measuring *m = context;
+    for (size_t i = begin; i < end; i++) m->rows[i] = m->launchers->items[i].row;
+}
 
 static void measure_range(void *context, size_t begin, size_t end)
 {
@@ -198,13 +205,12 @@ static void measure_range(void *context, size_t begin, size_t end)
 static void measure(const gt_linked_view *trace, gt_launchers *l)
 {
     gt_calls *calls = gt_calls_new(trace);
-    uint32_t *rows = gt_alloc(l->count * sizeof *rows);
-    gt_busy *below = gt_alloc(l->count * sizeof *below);
-    for (size_t i = 0; i < l->count; i++) rows[i] = l->items[i].row;
-    gt_busy_below(calls, rows, l->count, below);
-    gt_parallel_ranges(l->count, GT_OPS_GRAIN, measure_range, &(measuring){trace, l, below});
-    gt_free(rows);
-    gt_free(below);
+    measuring m = {trace, l, gt_alloc(l->count * sizeof *m.rows), gt_alloc(l->count * sizeof *m.below)};
+    gt_parallel_ranges(l->count, GT_OPS_GRAIN, list_rows, &m);
+    gt_busy_below(calls, m.rows, l->count, m.below);
+    gt_parallel_ranges(l->count, GT_OPS_GRAIN, measure_range, &m);
+    gt_free(m.rows);
+    gt_free(m.below);
     gt_calls_free(calls);
 }
 

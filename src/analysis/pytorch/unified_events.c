@@ -109,6 +109,8 @@ static void look_below_range(void *context, size_t begin, size_t end)
     search *s = l->search;
     const gt_calls *calls = s->perf->calls;
     range_findings *r = &l->ranges[begin / GT_ROWS_GRAIN];
+    memset(s->modelled_below + begin, 0, end - begin);
+    memset(s->to_kernel + begin, UINT8_MAX, end - begin);
     for (uint32_t n = (uint32_t)end; n-- > begin;) {
         uint32_t row = calls->row_of[n], caller = calls->caller[n];
         uint8_t kind = s->trace->kind[row];
@@ -140,9 +142,8 @@ static void look_below(search *s)
     uint32_t numbers = s->trace->numbered;
     size_t ranges = gt_range_count(numbers, GT_ROWS_GRAIN);
     looking l = {s, gt_alloc_zero(ranges, sizeof *l.ranges)};
-    s->modelled_below = gt_alloc_zero(numbers, 1);
+    s->modelled_below = gt_alloc(numbers);
     s->to_kernel = gt_alloc(numbers);
-    memset(s->to_kernel, UINT8_MAX, numbers);
     gt_parallel_ranges(numbers, GT_ROWS_GRAIN, look_below_range, &l);
     for (size_t i = ranges; i-- > 0;) {
         for (size_t k = 0; k < l.ranges[i].count; k++) pass_on(s, l.ranges[i].items[k]);

@@ -340,8 +340,21 @@ typedef struct measuring {
     const gt_calls *calls;
     const uint32_t *rows;
     gt_busy *busy;
+    uint64_t events;   /* with __atomic: below all rows of the tree */
     bool only_outside; /* of the tree */
 } measuring;
+
+static void count_range(void *context, size_t begin, size_t end)
+{
+    measuring *m = context;
+    uint64_t events = 0;
+    for (size_t i = begin; i < end; i++) {
+        if (m->calls->trace->preorder[m->rows[i]] == GT_NO_EVENT) continue;
+        gt_gpu_range range = gt_gpu_range_below(m->calls, m->rows[i]);
+        events += range.end - range.begin;
+    }
+    __atomic_fetch_add(&m->events, events, __ATOMIC_RELAXED);
+}
 
 static void measure_range(void *context, size_t begin, size_t end)
 {
@@ -376,12 +389,7 @@ static void sweep_below(measuring *m, size_t count)
 void gt_busy_below(const gt_calls *calls, const uint32_t *rows, size_t count, gt_busy *busy)
 {
     measuring m = {.calls = calls, .rows = rows, .busy = busy};
-    uint64_t events = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (calls->trace->preorder[rows[i]] == GT_NO_EVENT) continue;
-        gt_gpu_range range = gt_gpu_range_below(calls, rows[i]);
-        events += range.end - range.begin;
-    }
-    if (gt_gpu_ranges_are_long(events, calls->begin[calls->trace->numbered])) sweep_below(&m, count);
+    gt_parallel_ranges(count, GT_OPS_GRAIN, count_range, &m);
+    if (gt_gpu_ranges_are_long(m.events, calls->begin[calls->trace->numbered])) sweep_below(&m, count);
     gt_parallel_ranges(count, GT_OPS_GRAIN, measure_range, &m);
 }

@@ -145,15 +145,30 @@ static void index_flows(linker *l)
 
 /* ---- owners ---- */
 
+typedef struct launching {
+    const linker *linker;
+    const uint8_t *kinds;
+    uint32_t first;     /* the process of the first start of a flow */
+    uint8_t by_several; /* with __atomic: another process has one, too */
+} launching;
+
+static void compare_processes(void *context, size_t begin, size_t end)
+{
+    launching *l = context;
+    size_t i = begin;
+    while (i < end && (l->kinds[i] != GT_KIND_FLOW_START || l->linker->flow_process[i] == l->first)) i++;
+    if (i < end) __atomic_store_n(&l->by_several, 1, __ATOMIC_RELAXED);
+}
+
 static bool is_launched_by_several(const linker *l, const uint8_t *kinds, size_t count)
 {
-    uint32_t first = GT_STR_NONE;
-    for (size_t i = 0; i < count; i++) {
-        if (kinds[i] != GT_KIND_FLOW_START) continue;
-        if (first != GT_STR_NONE && l->flow_process[i] != first) return true;
-        first = l->flow_process[i];
-    }
-    return false;
+    launching all = {.linker = l, .kinds = kinds};
+    size_t first = 0;
+    while (first < count && kinds[first] != GT_KIND_FLOW_START) first++;
+    if (first == count) return false;
+    all.first = l->flow_process[first];
+    gt_parallel_ranges(count, GT_ROWS_GRAIN, compare_processes, &all);
+    return all.by_several;
 }
 
 static void note_owner(gt_map *owners, uint32_t gpu, uint32_t host)

@@ -196,6 +196,40 @@ void gt_memory_events_free(gt_memory_events *e)
     *e = (gt_memory_events){0};
 }
 
+/* The columns are unpacked by all threads, but clearing their memory keeps few of them busy. */
+static void unpack_column(void *context, size_t index)
+{
+    gt_pytorch_state *state = context;
+    const gt_store *store = state->store;
+    switch (index) {
+    case 0:
+        state->uid = gt_store_row_order(store);
+        break;
+    case 1:
+        state->kind = gt_store_small_ints(store, GT_EVENT_KIND);
+        break;
+    case 2:
+        state->integral = gt_store_small_ints(store, GT_EVENT_INTEGRAL);
+        break;
+    case 3:
+        state->name = gt_store_string_ids(store, GT_EVENT_NAME);
+        break;
+    case 4:
+        state->start_us = gt_store_times(store, GT_EVENT_START);
+        break;
+    case 5:
+        state->dur_us = gt_store_times(store, GT_EVENT_DURATION);
+        break;
+    case 6:
+        state->process = gt_store_string_ids(store, GT_EVENT_PROCESS);
+        break;
+    default:
+        state->thread = gt_store_string_ids(store, GT_EVENT_THREAD);
+        break;
+    }
+}
+enum { UNPACKED_COLUMNS = 8 };
+
 gt_pytorch_read *gt_pytorch_new(const gt_pytorch_stores *stores, bool has_python)
 {
     gt_pytorch_state *state = gt_alloc_zero(1, sizeof *state);
@@ -209,14 +243,7 @@ gt_pytorch_read *gt_pytorch_new(const gt_pytorch_stores *stores, bool has_python
     state->count = state->recorded = gt_store_count(store);
     state->uid_count = gt_store_records(store);
     state->has_python = has_python;
-    state->uid = gt_store_row_order(store);
-    state->kind = gt_store_small_ints(store, GT_EVENT_KIND);
-    state->integral = gt_store_small_ints(store, GT_EVENT_INTEGRAL);
-    state->name = gt_store_string_ids(store, GT_EVENT_NAME);
-    state->start_us = gt_store_times(store, GT_EVENT_START);
-    state->dur_us = gt_store_times(store, GT_EVENT_DURATION);
-    state->process = gt_store_string_ids(store, GT_EVENT_PROCESS);
-    state->thread = gt_store_string_ids(store, GT_EVENT_THREAD);
+    gt_parallel_each(UNPACKED_COLUMNS, unpack_column, state);
     check_rows(state);
     drop_unpacked_columns(store);
     gt_state_publish(state);

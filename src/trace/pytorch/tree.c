@@ -164,14 +164,21 @@ void gt_state_inherit(gt_pytorch_state *trace, uint32_t row)
         trace->launch_op[row] = kind == GT_KIND_CPU_OP ? parent : GT_NO_EVENT;
 }
 
+/* At the same time, because the system clears their memory. count_threads fills them. */
+static void allocate_array(void *context, size_t index)
+{
+    gt_pytorch_state *trace = context;
+    uint32_t **arrays[] = {&trace->parent, &trace->preorder, &trace->subtree_end, &trace->cpu_op_above,
+                           &trace->launch_op};
+    *arrays[index] = gt_alloc(trace->count * sizeof **arrays[index]);
+}
+enum { TREE_ARRAYS = 5 };
+
 gt_pytorch_tree *gt_pytorch_build_tree(gt_pytorch_read *read)
 {
     gt_pytorch_state *trace = read->state;
-    uint32_t **arrays[] = {&trace->parent, &trace->preorder, &trace->subtree_end, &trace->cpu_op_above,
-                           &trace->launch_op};
     gt_free(read);
-    for (size_t i = 0; i < GT_LENGTH(arrays); i++)
-        *arrays[i] = gt_alloc(trace->count * sizeof **arrays[i]); /* count_threads fills them */
+    gt_parallel_each(TREE_ARRAYS, allocate_array, trace);
     gt_thread_rows threads = rows_by_thread(trace);
     gt_state_find_execute(trace);
     gt_state_nest(trace, &threads, GT_ROWS_GRAIN);
