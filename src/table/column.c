@@ -168,6 +168,11 @@ void gt_column_fill_zero(gt_column *column, size_t from, size_t to)
     if (from < to && column->nulls) memset(column->nulls + from, 0, to - from);
 }
 
+void gt_column_fill_junk(gt_column *column, size_t rows)
+{
+    if (rows) memset(column->ints, 0x5A, rows * cell_bytes[column->type]);
+}
+
 void gt_column_make_float(gt_column *column, size_t rows)
 {
     if (column->type == GT_TYPE_FLOAT) return;

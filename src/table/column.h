@@ -16,6 +16,7 @@ void gt_column_reserve(gt_column *column, size_t cells);
 void gt_column_set_null(gt_column *column, size_t row);
 void gt_column_fill_null(gt_column *column, size_t from, size_t to);
 void gt_column_fill_zero(gt_column *column, size_t from, size_t to); /* see gt_table_add_rows */
+void gt_column_fill_junk(gt_column *column, size_t rows);            /* for tests */
 
 uint8_t *gt_column_shown(gt_column *column); /* the array `shown`, which is made if there is none */
 

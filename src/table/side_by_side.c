@@ -24,12 +24,22 @@ static size_t make_in_turn(size_t count, bool (*work)(void *context, size_t part
     return part;
 }
 
+static size_t make_at_once(const gt_side_parts *parts, bool (*work)(void *context, size_t part),
+                           void *context)
+{
+    uint64_t *sizes = gt_alloc(parts->count * sizeof *sizes);
+    for (size_t i = 0; i < parts->count; i++) sizes[i] = 1;
+    size_t failed = gt_many_run(&(gt_many){
+        .count = parts->count, .sizes = sizes, .limit = parts->at_once, .work = work, .context = context});
+    gt_free(sizes);
+    return failed;
+}
+
 bool gt_side_parts_make(gt_side_parts *parts, bool (*work)(void *context, size_t part), void *context,
                         gt_error *error)
 {
-    size_t failed = parts->in_turn
-                        ? make_in_turn(parts->count, work, context)
-                        : gt_many_run(&(gt_many){.count = parts->count, .work = work, .context = context});
+    size_t failed =
+        parts->in_turn ? make_in_turn(parts->count, work, context) : make_at_once(parts, work, context);
     if (failed < parts->count) *error = parts->errors[failed];
     return failed == parts->count;
 }

@@ -14,6 +14,7 @@
 typedef struct gt_side_parts {
     gt_interner *strings; /* of the trace */
     size_t count;
+    size_t at_once;  /* how many at the same time; 0: all */
     bool in_turn;    /* one part after the other, all with the strings of the trace */
     uint32_t shares; /* bit i: part i has the strings of the trace; all from 32 on have their own */
     /* By part: */
@@ -22,7 +23,7 @@ typedef struct gt_side_parts {
     gt_error *errors;
 } gt_side_parts;
 
-/* Copies the strings. `strings`, `count`, `in_turn` and `shares` must be set, all else zero. */
+/* Copies the strings. `strings`, `count`, `at_once`, `in_turn` and `shares` must be set, all else zero. */
 void gt_side_parts_begin(gt_side_parts *parts);
 /* Calls work for each part. If it returns false for one of them, the report fails with that part's error, or
  * that of the first such part; the messages of later parts are dropped. */

@@ -148,6 +148,9 @@ void gt_table_add_columns(gt_table *table, const gt_column_head *heads, size_t c
 size_t gt_table_add_zeroed(gt_table *table, gt_col name, gt_type type);
 /* The same, but returns the column; the pointer is valid until the next column is added. */
 gt_column *gt_table_add_array(gt_table *table, gt_col name, gt_type type);
+/* The same for callers that write every cell: what the cells hold until then is not defined. Not for lists.
+ */
+gt_column *gt_table_add_unset(gt_table *table, gt_col name, gt_type type);
 
 /* The same as gt_table_add_column for one of thousands of short columns: the cells of all are in few blocks.
  */

@@ -24,16 +24,16 @@ static void copy_strings(void *context, size_t begin, size_t end)
 {
     const string_copy *c = context;
     for (size_t i = begin; i < end; i++)
-        if (c->rows[i] != GT_NO_EVENT) c->to[i] = c->values[c->rows[i]];
+        c->to[i] = c->rows[i] != GT_NO_EVENT ? c->values[c->rows[i]] : GT_STR_NONE;
 }
 
 void gt_table_add_event_strings(gt_table *table, gt_col name, const gt_event_view *trace, size_t event_column,
                                 const uint32_t *rows)
 {
-    size_t added = gt_table_add_column(table, name, GT_TYPE_STRING);
+    uint32_t *cells = gt_table_add_unset(table, name, GT_TYPE_STRING)->texts;
     if (!table->row_count) return; /* do not unpack the column */
     uint32_t *values = gt_store_string_ids(trace->store, event_column);
-    string_copy copy = {table->columns[added].texts, values, rows};
+    string_copy copy = {cells, values, rows};
     gt_parallel_ranges(table->row_count, GT_ROWS_GRAIN, copy_strings, &copy);
     gt_free(values);
 }
@@ -80,7 +80,7 @@ void gt_table_add_event_times(gt_table *table, gt_col name, const gt_event_view 
                               const uint32_t *rows, bool whole)
 {
     row_times times = {times_of(trace, which), trace->integral, which, rows,
-                       gt_table_add_array(table, name, whole ? GT_TYPE_INT : GT_TYPE_FLOAT)};
+                       gt_table_add_unset(table, name, whole ? GT_TYPE_INT : GT_TYPE_FLOAT)};
     gt_parallel_ranges(table->row_count, GT_ROWS_GRAIN, copy_times, &times);
 }
 
@@ -115,7 +115,7 @@ void gt_table_add_times(gt_table *table, gt_col name, gt_time_cell (*of)(const v
 {
     time_cells cells = {.of = of, .context = context};
     bool whole = gt_holds_for_all(table->row_count, cell_is_whole, &cells);
-    gt_column *column = gt_table_add_array(table, name, whole ? GT_TYPE_INT : GT_TYPE_FLOAT);
+    gt_column *column = gt_table_add_unset(table, name, whole ? GT_TYPE_INT : GT_TYPE_FLOAT);
     if (whole)
         cells.whole = column->ints;
     else

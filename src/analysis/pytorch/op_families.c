@@ -659,6 +659,8 @@ static void warn(const not_modelled *left, size_t ops)
     gt_buffer_free(&why);
 }
 
+enum { FAMILIES_AT_ONCE = 2 }; /* beside other parts of the report, which take longer */
+
 /* A family that has ops. */
 typedef struct used_family {
     size_t family;
@@ -708,8 +710,10 @@ void gt_op_sheets_make(gt_perf *p, gt_op_sheets_options options, gt_table_list *
             gt_free(rows[family].items);
     }
     gt_free(rows);
-    job.parts =
-        (gt_side_parts){.strings = p->trace->strings, .count = count, .in_turn = !options.side_by_side};
+    job.parts = (gt_side_parts){.strings = p->trace->strings,
+                                .count = count,
+                                .at_once = FAMILIES_AT_ONCE,
+                                .in_turn = !options.side_by_side};
     gt_side_parts_begin(&job.parts);
     gt_error error;
     gt_side_parts_make(&job.parts, make_family, &job, &error);

@@ -82,7 +82,8 @@ typedef struct filling {
     int64_t *uids, *whole_times;
     uint8_t *recompute;
     double *numbers[GT_LENGTH(numbers)], *times;
-    uint32_t *spec_of; /* by id of a result: string id of its compute spec */
+    const gt_model_result **results; /* by id; with __atomic: NULL if no op has it */
+    uint32_t *spec_of;               /* by id of a result: string id of its compute spec */
     uint32_t bound_texts[3];
 } filling;
 
@@ -95,6 +96,8 @@ static void look_at_rows(void *context, size_t begin, size_t end)
         const gt_op_metrics *m = &f->ops->items[i].metrics;
         fraction |= !m->busy.integral || !(fabs(m->busy.us) < 0x1p53);
         if (!m->result) continue;
+        const gt_model_result **known = &f->results[m->result->id];
+        if (!__atomic_load_n(known, __ATOMIC_RELAXED)) __atomic_store_n(known, m->result, __ATOMIC_RELAXED);
         groups |= 1 << FIGURES | (unsigned)!isnan(m->simulated_us) << SIMULATED;
         if (f->perf->arch && gt_perf_figures(f->perf, m).bound != GT_BOUND_UNKNOWN) groups |= 1 << ROOFLINE;
     }
@@ -104,7 +107,7 @@ static void look_at_rows(void *context, size_t begin, size_t end)
 
 static void *add_array(filling *f, gt_col name, gt_type type)
 {
-    return gt_table_add_array(f->table, name, type)->ints;
+    return gt_table_add_unset(f->table, name, type)->ints;
 }
 
 static void add_columns(filling *f)
@@ -135,12 +138,10 @@ static void add_columns(filling *f)
 static void intern_texts(filling *f)
 {
     gt_interner *strings = f->table->strings;
-    f->spec_of = gt_alloc_zero(gt_models_result_count(f->perf->models), sizeof *f->spec_of);
-    for (size_t i = 0; f->specs && i < f->ops->count; i++) {
-        const gt_model_result *result = f->ops->items[i].metrics.result;
-        if (result && !f->spec_of[result->id])
-            f->spec_of[result->id] = gt_interner_add_cstr(strings, result->compute_spec);
-    }
+    size_t count = gt_models_result_count(f->perf->models);
+    f->spec_of = gt_alloc_zero(count, sizeof *f->spec_of);
+    for (size_t id = 0; f->specs && id < count; id++)
+        if (f->results[id]) f->spec_of[id] = gt_interner_add_cstr(strings, f->results[id]->compute_spec);
     for (gt_bound b = GT_BOUND_UNKNOWN; f->bounds && b <= GT_BOUND_MEMORY; b++)
         if (gt_bound_name(b)) f->bound_texts[b] = gt_interner_add_cstr(strings, gt_bound_name(b));
 }
@@ -185,8 +186,8 @@ static void fill_figures(const filling *f, size_t i)
         if (f->numbers[n])
             f->numbers[n][i] =
                 m->result ? *(const double *)((const char *)&figures + numbers[n].offset) : (double)NAN;
-    if (f->specs && m->result) f->specs[i] = f->spec_of[m->result->id];
-    if (f->bounds && m->result) f->bounds[i] = f->bound_texts[figures.bound];
+    if (f->specs) f->specs[i] = m->result ? f->spec_of[m->result->id] : GT_STR_NONE;
+    if (f->bounds) f->bounds[i] = m->result ? f->bound_texts[figures.bound] : GT_STR_NONE;
     if (f->times)
         f->times[i] = m->busy.us;
     else
@@ -213,6 +214,7 @@ gt_table *gt_op_rows_table(const gt_op_rows *r, const gt_perf *perf, gt_python_f
     filling f = {.ops = r, .perf = perf, .table = gt_table_new(GT_SHEET_OPS, perf->trace->strings)};
     gt_python_literals *literals = gt_python_literals_new(perf->trace->strings, form);
     gt_table_add_rows(f.table, r->count);
+    f.results = gt_alloc_zero(gt_models_result_count(perf->models), sizeof *f.results);
     gt_parallel_ranges(r->count, GT_OPS_GRAIN, look_at_rows, &f);
     add_columns(&f);
     intern_texts(&f);
@@ -220,6 +222,7 @@ gt_table *gt_op_rows_table(const gt_op_rows *r, const gt_perf *perf, gt_python_f
     for (size_t a = 0; a < GT_PERF_ARGUMENTS; a++)
         gt_python_literals_convert(literals, f.arguments[a], r->count);
     gt_python_literals_free(literals);
+    gt_free(f.results);
     gt_free(f.spec_of);
     return f.table;
 }

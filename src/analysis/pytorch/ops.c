@@ -85,7 +85,7 @@ static void fill_rows(void *context, size_t begin, size_t end)
 
 static uint32_t *add_strings(gt_ops *ops, gt_col name)
 {
-    return gt_table_add_array(ops->table, name, GT_TYPE_STRING)->texts;
+    return gt_table_add_unset(ops->table, name, GT_TYPE_STRING)->texts;
 }
 
 static void add_columns(gt_ops *ops)
@@ -99,10 +99,10 @@ static void add_columns(gt_ops *ops)
     uint32_t *found = add_strings(ops, GT_COL_OP_CATEGORY);
     for (size_t i = 0; i < TRACKS; i++) f.tracks[i] = add_strings(ops, track_columns[i]);
     for (size_t i = 0; i < ARGUMENTS; i++) f.arguments[i] = add_strings(ops, arguments[i].name);
-    f.counts = gt_table_add_array(ops->table, GT_COL_NUM_KERNELS, GT_TYPE_INT)->ints;
-    f.uids = gt_table_add_array(ops->table, GT_COL_UID, GT_TYPE_INT)->ints;
+    f.counts = gt_table_add_unset(ops->table, GT_COL_NUM_KERNELS, GT_TYPE_INT)->ints;
+    f.uids = gt_table_add_unset(ops->table, GT_COL_UID, GT_TYPE_INT)->ints;
     if (ops->trace->recompute)
-        f.recompute = gt_table_add_array(ops->table, GT_COL_IS_RECOMPUTE, GT_TYPE_BOOL)->bools;
+        f.recompute = gt_table_add_unset(ops->table, GT_COL_IS_RECOMPUTE, GT_TYPE_BOOL)->bools;
     gt_python_literals *literals = gt_python_literals_new(strings, GT_PYTHON_TUPLES);
     gt_op_categories *categories = gt_op_categories_new(strings, ops->extension);
     gt_parallel_ranges(count, GT_OPS_GRAIN, fill_rows, &f);

@@ -250,7 +250,7 @@ static bool is_gradient(const void *context, size_t i)
 static void add_categories(builder *b, gt_table *table)
 {
     gt_perf *p = b->perf;
-    uint32_t *cells = gt_table_add_array(table, GT_COL_OP_CATEGORY, GT_TYPE_STRING)->texts;
+    uint32_t *cells = gt_table_add_unset(table, GT_COL_OP_CATEGORY, GT_TYPE_STRING)->texts;
     const uint32_t *names = gt_table_column(table, GT_COL_NAME)->texts;
     gt_op_categories *categories = gt_op_categories_new(p->trace->strings, p->extension);
     b->first_kernels = gt_alloc(b->events.count * sizeof *b->first_kernels);

@@ -48,7 +48,7 @@ static void fill_texts(void *context, size_t begin, size_t end)
     const model_cells *m = context;
     for (size_t i = begin; i < end; i++) {
         const gt_model_result *result = result_of(m->ops, i);
-        if (result) m->texts[i] = m->text_of[result->id];
+        m->texts[i] = result ? m->text_of[result->id] : GT_STR_NONE;
     }
 }
 
@@ -83,10 +83,10 @@ void gt_unified_add_models(gt_table *table, const gt_unified_events *events, con
                            size_t result_count)
 {
     model_cells m = {.events = events, .ops = ops, .firsts = gt_alloc(result_count * sizeof *m.firsts)};
-    m.has_model = gt_table_add_array(table, GT_COL_HAS_PERF_MODEL, GT_TYPE_BOOL)->bools;
+    m.has_model = gt_table_add_unset(table, GT_COL_HAS_PERF_MODEL, GT_TYPE_BOOL)->bools;
     for (size_t id = 0; id < result_count; id++) atomic_init(&m.firsts[id], UINT32_MAX);
     gt_parallel_ranges(events->count, GT_OPS_GRAIN, find_results, &m);
-    m.texts = gt_table_add_array(table, GT_COL_PERF_PARAMS, GT_TYPE_STRING)->texts;
+    m.texts = gt_table_add_unset(table, GT_COL_PERF_PARAMS, GT_TYPE_STRING)->texts;
     uint32_t *text_of = print_results(ops, table->strings, m.firsts, result_count);
     m.text_of = text_of;
     gt_parallel_ranges(events->count, GT_OPS_GRAIN, fill_texts, &m);

@@ -24,7 +24,7 @@ enum {
     REGION_MAX = 64 * 1024 * 1024,
     /* A huge page is cleared whole even if little of it is used: below this, it could be a large part of all
      * memory. */
-    HUGE_PAGES_FROM = 24 * 1024 * 1024,
+    HUGE_PAGES_FROM = 8 * 1024 * 1024,
     MOVE_FROM = 1024 * 1024, /* smaller blocks are copied when they grow */
     KEPT_MIN = 8 * 1024 * 1024,
 };
