@@ -20,7 +20,7 @@
 #include "input/xla/profiles.h"
 #include "report/jax.h"
 #include "report/kept.h"
-#include "report/pytorch.h"
+#include "report/pytorch/pytorch.h"
 #include "report/rocprof.h"
 #include "trace/communication.h"
 

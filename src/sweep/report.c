@@ -13,7 +13,7 @@
 #include "output/file.h"
 #include "output/output.h"
 #include "report/collective.h"
-#include "report/pytorch.h"
+#include "report/pytorch/pytorch.h"
 #include "report/rocprof.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"

@@ -5,7 +5,7 @@
 #include "pytorch_trace.h"
 
 #include "report/diff.h"
-#include "report/pytorch.h"
+#include "report/pytorch/pytorch.h"
 
 /* ---- traces ---- */
 

@@ -7,7 +7,7 @@
 #include "input/chrome/kineto.h"
 #include "quiet.h"
 #include "report/compare/compare.h"
-#include "report/pytorch.h"
+#include "report/pytorch/pytorch.h"
 #include "report/rocprof.h"
 #include "sound_table.h"
 #include "table/image.h"

@@ -6,7 +6,7 @@
 #include "input/perfetto/record.h"
 #include "input/rocprof/readers.h"
 #include "report/pftrace.h"
-#include "report/pytorch.h"
+#include "report/pytorch/pytorch.h"
 #include "report/rocprof.h"
 #include "quiet.h"
 

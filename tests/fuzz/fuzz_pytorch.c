@@ -1,7 +1,7 @@
 /* Fuzzes the PyTorch report: any trace, any options, all sheets. Two bytes before the trace choose the
  * options. */
 #include "input/chrome/kineto.h"
-#include "report/pytorch.h"
+#include "report/pytorch/pytorch.h"
 #include "quiet.h"
 #include "sound_table.h"
 

@@ -8,7 +8,7 @@
 #include "cli/journal.h"
 #include "os/paths.h"
 #include "output/figure/figure.h"
-#include "report/phase_plots.h"
+#include "report/pytorch/phase_plots.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -7,8 +7,8 @@
  * short_kernels_summary, coll_analysis, and the extra sheets (extra_sheets.h). Sheets that the options
  * exclude and sheets without rows (except the timeline and the two of short kernels) are omitted. A trace
  * without cpu_ops has only the timeline and the kernel sheets. */
-#ifndef GT_REPORT_PYTORCH_H
-#define GT_REPORT_PYTORCH_H
+#ifndef GT_REPORT_PYTORCH_PYTORCH_H
+#define GT_REPORT_PYTORCH_PYTORCH_H
 
 #include "analysis/hta/hta.h"
 #include "analysis/phases/phases.h"

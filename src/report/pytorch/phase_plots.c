@@ -1,6 +1,6 @@
 /* Drawing the plots of phases. Most are lists of horizontal bars, one panel per phase, because names of ops
  * are long and have room only beside their bars. */
-#include "report/phase_plots.h"
+#include "report/pytorch/phase_plots.h"
 
 #include "analysis/phases/phases.h"
 #include "base/log.h"

@@ -1,7 +1,7 @@
 /* The terminal summary of a PyTorch report. With findings it begins with them, and everything together takes
  * at most LINES_MAX lines: the tables get the rows that remain. Without, it is the timeline and longer
  * tables. */
-#include "report/pytorch.h"
+#include "report/pytorch/pytorch.h"
 
 #include "analysis/pytorch/event_rows.h"
 #include "analysis/pytorch/launchers.h"

@@ -6,8 +6,8 @@
  *     detailed_breakdowns        kernel time by categories of kernels, per phase
  *     time_distributions         mean kernel time per launch of each op: a box per phase
  *     phase_steps                GPU time of each step, by its phase; of the method auto */
-#ifndef GT_REPORT_PHASE_PLOTS_H
-#define GT_REPORT_PHASE_PLOTS_H
+#ifndef GT_REPORT_PYTORCH_PHASE_PLOTS_H
+#define GT_REPORT_PYTORCH_PHASE_PLOTS_H
 
 #include "output/figure/figure.h"
 #include "table/table_list.h"

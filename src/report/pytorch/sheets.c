@@ -1,0 +1,310 @@
+/* The sheets of a PyTorch report, in parts that are made at the same time if there are enough threads. */
+#include "report/pytorch/parts.h"
+
+#include "analysis/collective/sheets.h"
+#include "analysis/diff/diff.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/team.h"
+#include "table/side_by_side.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void gt_add_if_any(gt_table_list *tables, gt_table *table)
+{
+    if (table->row_count)
+        gt_table_list_add(tables, table);
+    else
+        gt_table_free(table);
+}
+
+/* Whether parts are made in turn. Together they need more memory, which few threads do not repay. What an
+ * extension, phases and overlaps cache is not for several parts at once. */
+static bool goes_in_turn(const gt_sheet_inputs *in)
+{
+    enum { ENOUGH_THREADS = 4 };
+    return gt_team_threads() < ENOUGH_THREADS || gt_memory_limit_set() || in->extension || in->phases ||
+           in->overlaps;
+}
+
+static bool add_kernel_sheets(const gt_sheet_inputs *in, const gt_linked_view *trace, gt_table_list *tables,
+                              gt_error *error)
+{
+    const gt_pytorch_options *options = in->options;
+    gt_pytorch_kernels kernels = gt_pytorch_kernels_find(trace, in->extension);
+    bool made = true;
+    bool summary = options->kernel_summary || (trace->gpu_only && options->gpu_only_kernel_summary);
+    if (summary) gt_add_if_any(tables, gt_pytorch_kernel_summary(&kernels, &in->launchers, in->total_ms));
+    if (summary && in->phases)
+        gt_add_phase_kernel_sheets(&kernels, &in->launchers, in->phases, options, tables);
+    if (in->devices) gt_add_if_any(tables, gt_pytorch_memory_copies(trace, in->devices));
+    if (options->short_kernel_study) {
+        const gt_pytorch_short_options study = {.threshold_us = options->short_threshold_us,
+                                                .bins = options->short_bins,
+                                                .limited = options->topk_short_kernels.given,
+                                                .topk = options->topk_short_kernels.rows};
+        gt_table *histogram = gt_pytorch_short_kernel_histogram(&kernels, &study, error);
+        made = histogram != NULL;
+        if (made) {
+            gt_table_list_add(tables, histogram);
+            gt_table_list_add(tables, gt_pytorch_short_kernels_summary(&kernels, &study, in->total_ms));
+        }
+    }
+    gt_pytorch_kernels_free(&kernels);
+    return made;
+}
+
+static void add_op_sheets(const gt_sheet_inputs *in, const gt_linked_view *trace, gt_table_list *tables)
+{
+    const gt_pytorch_options *options = in->options;
+    gt_unique_args_options unique = {.by_num_kernels = options->group_by_num_kernels,
+                                     .first_occurrence = options->first_occurrence,
+                                     .topk = options->topk_ops.given ? options->topk_ops.rows : GT_ALL_OPS};
+    gt_ops *ops = gt_ops_new(trace, &in->launchers, in->extension);
+    gt_add_if_any(tables, gt_ops_summary_by_category(ops));
+    gt_add_if_any(tables, gt_ops_summary(ops));
+    gt_add_if_any(tables, gt_ops_unique_args(ops, unique));
+    unique.overlaps = in->overlaps;
+    if (in->overlaps) gt_add_if_any(tables, gt_ops_unique_args(ops, unique));
+    gt_ops_free(ops);
+}
+
+/* Compares the trace with a second one: adds columns to the unified sheet, and the sheet diff_stats. */
+static bool add_comparison(const gt_linked_view *trace, gt_unified *unified, gt_table *summary,
+                           const gt_pytorch_options *options, gt_table_list *tables, gt_error *error)
+{
+    const char *debug = getenv("TRACELENS_DEBUG");
+    gt_diff_tree *tree = gt_diff_tree_new(trace, gt_pytorch_view(options->comparison), error);
+    if (!tree) return false;
+    gt_diff_stats stats = gt_diff_stats_make(tree, debug && strcmp(debug, "1") == 0);
+    gt_diff_add_columns(summary, unified, &stats);
+    gt_add_if_any(tables, gt_diff_stats_sheet(&stats));
+    gt_diff_stats_free(&stats);
+    gt_diff_tree_free(tree);
+    return true;
+}
+
+/* The unified sheets; the second one only if overlaps are requested. */
+static bool add_unified_sheets(gt_perf *perf, const gt_pytorch_options *options, gt_table_list *tables,
+                               gt_error *error)
+{
+    gt_unified *unified = gt_unified_new(perf, options->call_stack);
+    gt_table *summary = gt_unified_summary(unified);
+    bool compare = options->comparison && summary->row_count, made = true;
+    gt_add_if_any(tables, summary);
+    if (compare) made = add_comparison(perf->trace, unified, summary, options, tables, error);
+    if (made && perf->overlaps) gt_add_if_any(tables, gt_unified_summary_with_overlap(unified));
+    gt_unified_free(unified);
+    return made;
+}
+
+/* ---- sheets of performance models ---- */
+
+/* Op families come first, because some models learn from them. */
+enum { PART_FAMILIES, PART_UNIFIED, PERFORMANCE_PARTS };
+
+typedef struct performance_job {
+    const gt_sheet_inputs *in;
+    gt_perf *perf;
+    gt_side_parts parts;
+} performance_job;
+
+static void add_families(gt_perf *perf, const gt_pytorch_options *options, bool side_by_side,
+                         gt_table_list *tables)
+{
+    gt_op_sheets_make(perf,
+                      (gt_op_sheets_options){
+                          .by_num_kernels = options->group_by_num_kernels,
+                          .limited = options->topk_roofline_ops.given,
+                          .rows = options->topk_roofline_ops.rows,
+                          .side_by_side = side_by_side,
+                      },
+                      tables);
+}
+
+static bool make_performance_part(void *context, size_t part)
+{
+    performance_job *job = context;
+    const gt_sheet_inputs *in = job->in;
+    gt_table_list *sheets = &job->parts.sheets[part];
+    if (part == PART_UNIFIED) {
+        bool made = add_unified_sheets(job->perf, in->options, sheets, &job->parts.errors[part]);
+        if (in->phases) gt_add_phase_op_sheets(in->trace, &in->launchers, in->phases, in->options, sheets);
+        return made;
+    }
+    if (job->parts.in_turn) {
+        add_families(job->perf, in->options, false, sheets);
+        return true;
+    }
+    gt_linked_view trace = *job->perf->trace;
+    trace.strings = job->parts.own[part];
+    gt_perf *beside = gt_perf_beside(job->perf, &trace);
+    add_families(beside, in->options, true, sheets);
+    gt_perf_free(beside);
+    return true;
+}
+
+static bool add_performance_sheets(const gt_sheet_inputs *in, const gt_linked_view *trace,
+                                   gt_table_list *tables, gt_error *error)
+{
+    const gt_pytorch_options *options = in->options;
+    performance_job job = {.in = in};
+    job.perf = gt_perf_new(trace, &in->launchers, in->overlaps,
+                           (gt_perf_options){.gpu = options->gpu_arch,
+                                             .python = options->python_path,
+                                             .python_timeout_s = options->python_timeout_s,
+                                             .extension = in->extension});
+    job.parts = (gt_side_parts){.strings = trace->strings,
+                                .count = PERFORMANCE_PARTS,
+                                .in_turn = goes_in_turn(in) || !gt_perf_may_be_beside(job.perf),
+                                .shares = 1u << PART_UNIFIED};
+    gt_side_parts_begin(&job.parts);
+    bool made = gt_side_parts_make(&job.parts, make_performance_part, &job, error);
+    if (made) {
+        gt_side_parts_take(&job.parts, PART_UNIFIED, tables);
+        gt_side_parts_take(&job.parts, PART_FAMILIES, tables);
+    }
+    gt_side_parts_end(&job.parts);
+    gt_perf_free(job.perf);
+    return made;
+}
+
+/* ---- what the trace lacks ---- */
+
+/* `gputally report` includes GPU events without a launch unless it is told not to. */
+static const char *how_to_include_unlinked(const gt_pytorch_options *options)
+{
+    return options->correct_launches ? "omit --linked_kernels_only" : "use --include_unlinked_kernels";
+}
+
+/* Says what the timeline and the comparison do not count. If the timeline counts everything, the terminal
+ * summary says what the sheets of ops do not. */
+static void warn_about_unlinked(const gt_linked_view *trace, const gt_pytorch_options *options)
+{
+    char text[GT_LEFT_OUT_TEXT_MAX];
+    if (options->comparison) {
+        gt_left_out second = gt_pytorch_find_left_out(gt_pytorch_view(options->comparison));
+        gt_unlinked_describe(&second, text);
+        if (gt_gpu_share_any(second.unlinked)) gt_warn("second trace: %s; it is not compared", text);
+    }
+    if (options->include_unlinked_kernels) return;
+    gt_left_out left_out = gt_pytorch_find_left_out(trace);
+    if (!gt_gpu_share_any(left_out.unlinked)) return;
+    gt_left_out_describe(&left_out, text);
+    gt_warn("%s; %s to include what is not linked in gpu_timeline", text, how_to_include_unlinked(options));
+}
+
+/* gpu_timeline and gpu_timeline_by_device. NULL if the trace has no GPU events to count. */
+static const gt_table *add_timelines(const gt_linked_view *trace, const gt_devices *devices,
+                                     const gt_pytorch_options *options, gt_table_list *tables,
+                                     gt_error *error)
+{
+    const gt_pytorch_timeline_options wanted = {
+        .include_unlinked = options->include_unlinked_kernels,
+        .how_to_include = how_to_include_unlinked(options),
+        .split_idle = options->split_idle,
+        .micro_idle_max_us = options->micro_idle_us,
+        .split_recompute = options->detect_recompute,
+    };
+    gt_table *timeline = gt_pytorch_gpu_timeline(trace, wanted, error);
+    if (!timeline) return NULL;
+    gt_table_list_add(tables, timeline);
+    gt_table *by_device = devices ? gt_pytorch_gpu_timeline_by_device(trace, devices, wanted) : NULL;
+    if (by_device) gt_table_list_add(tables, by_device);
+    return timeline;
+}
+
+/* ---- all sheets ---- */
+
+/* First the timeline, whose total time others need, and the launchers. */
+enum { PART_TIMELINES, PART_LAUNCHERS, FIRST_PARTS };
+/* Then all others. Collectives are in the store, whose strings are those of the trace. */
+enum { PART_OPS, PART_PERFORMANCE, PART_KERNELS, PART_COLLECTIVES, OTHER_PARTS };
+
+typedef struct sheets_job {
+    gt_sheet_inputs *in;
+    gt_side_parts parts;
+} sheets_job;
+
+static bool make_first_part(void *context, size_t part)
+{
+    sheets_job *job = context;
+    gt_sheet_inputs *in = job->in;
+    if (part == PART_LAUNCHERS) {
+        in->launchers = gt_launchers_find(in->trace);
+        return true;
+    }
+    gt_linked_view trace = *in->trace;
+    trace.strings = job->parts.own[part];
+    const gt_table *timeline =
+        add_timelines(&trace, in->devices, in->options, &job->parts.sheets[part], &job->parts.errors[part]);
+    if (!timeline) return false;
+    in->total_ms = gt_pytorch_total_time_ms(timeline);
+    warn_about_unlinked(&trace, in->options);
+    if (trace.gpu_only && in->options->reference_messages)
+        gt_info("Detected GPU-only trace. Skipping CPU-dependent analysis and generating only GPU timeline "
+                "and kernel summary.");
+    else if (trace.gpu_only)
+        gt_info("the trace has no CPU ops; the sheets that need them are omitted");
+    return true;
+}
+
+static bool make_other_part(void *context, size_t part)
+{
+    sheets_job *job = context;
+    const gt_sheet_inputs *in = job->in;
+    gt_linked_view trace = *in->trace;
+    trace.strings = job->parts.own[part];
+    gt_table_list *sheets = &job->parts.sheets[part];
+    gt_error *error = &job->parts.errors[part];
+    if (part == PART_KERNELS) return add_kernel_sheets(in, &trace, sheets, error);
+    if (trace.gpu_only) return true;
+    if (part == PART_PERFORMANCE) return add_performance_sheets(in, &trace, sheets, error);
+    if (part == PART_OPS)
+        add_op_sheets(in, &trace, sheets);
+    else if (in->options->coll_analysis)
+        gt_add_if_any(sheets, gt_coll_analysis(&trace.events));
+    return true;
+}
+
+static void find_phases(gt_sheet_inputs *in, gt_table_list *tables)
+{
+    const gt_linked_view *trace = in->trace;
+    if (!in->options->phases) return;
+    in->phases = gt_phases_find(trace, trace->gpu_only ? NULL : &in->launchers, in->options->phase_options);
+    if (!in->options->reference_messages) gt_warn_about_training(trace);
+    if (trace->gpu_only) gt_say_no_phase_ops(in->options);
+    size_t steps = 0;
+    gt_phases_steps(in->phases, &steps);
+    if (steps && in->options->extra_sheets) gt_add_if_any(tables, gt_phase_steps_sheet(trace, in->phases));
+}
+
+/* Makes parts, and moves their sheets to `tables` in this order. */
+static bool add_parts(gt_sheet_inputs *in, size_t count, uint32_t shares,
+                      bool (*work)(void *context, size_t part), gt_table_list *tables, gt_error *error)
+{
+    sheets_job job = {.in = in};
+    job.parts = (gt_side_parts){
+        .strings = in->trace->strings, .count = count, .in_turn = goes_in_turn(in), .shares = shares};
+    gt_side_parts_begin(&job.parts);
+    bool made = gt_side_parts_make(&job.parts, work, &job, error);
+    for (size_t part = 0; made && part < count; part++) gt_side_parts_take(&job.parts, part, tables);
+    gt_side_parts_end(&job.parts);
+    return made;
+}
+
+bool gt_add_sheets(gt_sheet_inputs *in, gt_table_list *tables, gt_error *error)
+{
+    bool made = add_parts(in, FIRST_PARTS, 1u << PART_LAUNCHERS, make_first_part, tables, error);
+    if (made) find_phases(in, tables);
+    if (made && in->options->overlap_info && !in->trace->gpu_only) {
+        in->overlaps = gt_overlaps_find(in->trace, in->options->include_unlinked_kernels, error);
+        made = in->overlaps != NULL;
+    }
+    made = made && add_parts(in, OTHER_PARTS, 1u << PART_COLLECTIVES, make_other_part, tables, error);
+    gt_overlaps_free(in->overlaps);
+    gt_phases_free(in->phases);
+    gt_launchers_free(&in->launchers);
+    return made;
+}
