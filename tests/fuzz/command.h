@@ -245,7 +245,7 @@ static gt_exit run_call(const gt_call *call)
     bool shares = gt_syntax_option(arguments->syntax, "partials") != NULL;
     if (shares) gt_parts_allow(call->command->name, gt_arguments_string(arguments, "partials"));
     bool has_several = has_threads(arguments->syntax) && gt_arguments_int(arguments, "threads") > 1;
-    gt_exit status = gt_call_run(call, has_several ? 3 : 1);
+    gt_exit status = gt_call_run(call, has_several ? 4 : 1);
     gt_warn_without_effect(arguments);
     if (shares) gt_parts_end(status == GT_EXIT_FAILED);
     return status;
@@ -268,8 +268,8 @@ static gt_exit run_command(const gt_command *command, bool by_old_name, command_
     if (!gt_arguments_parse(&call.arguments, command->syntax, input->count - used, input->words + used,
                             &error))
         status = gt_usage_error(program, "%s", error.text);
-    else if (!gt_check_endings(&call, &error) || !gt_check_minimums(&call, &error) ||
-             !gt_memory_option_apply(&call.arguments, &error))
+    else if (!gt_check_outputs(&call, &error) || !gt_check_endings(&call, &error) ||
+             !gt_check_minimums(&call, &error) || !gt_memory_option_apply(&call.arguments, &error))
         status = gt_usage_error(program, "%s", error.text);
     else if (!call.arguments.help && !call.arguments.version && is_harmless(command, &call.arguments))
         status = run_call(&call);
