@@ -269,6 +269,8 @@ static void descend(search *s, uint32_t root)
 typedef struct descending {
     search *search;
     const uint32_t *roots;
+    size_t grain;
+    bool has_gradients;        /* whose models each range evaluates on its own */
     gt_unified_events *events; /* by range */
     size_t *begins;            /* by range: the events of the ranges before */
 } descending;
@@ -280,10 +282,12 @@ static void descend_range(void *context, size_t begin, size_t end)
     own.events = (gt_unified_events){0};
     own.gpu = (gt_row_list){0};
     own.models = NULL;
+    if (d->has_gradients) own.perf = gt_perf_beside(d->search->perf, own.trace);
     for (size_t i = begin; i < end; i++) descend(&own, d->roots[i]);
     gt_free(own.gpu.items);
     gt_models_free(own.models);
-    d->events[begin / GT_OPS_GRAIN] = own.events;
+    if (d->has_gradients) gt_perf_free(own.perf);
+    d->events[begin / d->grain] = own.events;
 }
 
 static void copy_events(void *context, size_t range)
@@ -297,9 +301,14 @@ static void copy_events(void *context, size_t range)
 
 static void descend_from_all(search *s, const uint32_t *roots, size_t count)
 {
-    size_t ranges = gt_range_count(count, GT_OPS_GRAIN);
-    descending d = {s, roots, gt_alloc_zero(ranges, sizeof *d.events), gt_alloc(ranges * sizeof *d.begins)};
-    gt_parallel_ranges(count, GT_OPS_GRAIN, descend_range, &d);
+    enum { RANGES_WITH_MODELS = 64 };
+    descending d = {.search = s, .roots = roots, .grain = GT_OPS_GRAIN};
+    d.has_gradients = s->perf->gradients->count != 0;
+    if (d.has_gradients && d.grain < count / RANGES_WITH_MODELS + 1) d.grain = count / RANGES_WITH_MODELS + 1;
+    size_t ranges = gt_range_count(count, d.grain);
+    d.events = gt_alloc_zero(ranges, sizeof *d.events);
+    d.begins = gt_alloc(ranges * sizeof *d.begins);
+    gt_parallel_ranges(count, d.grain, descend_range, &d);
     for (size_t i = 0; i < ranges; i++) {
         d.begins[i] = s->events.count;
         s->events.count += d.events[i].count;
@@ -311,11 +320,15 @@ static void descend_from_all(search *s, const uint32_t *roots, size_t count)
 }
 
 /* Whether the walk below one root does not depend on that below another: an edited tree may have roots below
- * each other, python functions have all cpu_ops below them, and gradients are examined in order, because some
- * models learn from that. */
+ * each other, python functions have all cpu_ops below them, and gradients are examined in order if models
+ * learn from that. Each range of roots evaluates the models of its gradients again, which few threads do not
+ * repay. */
 static bool roots_are_independent(const search *s)
 {
-    return !s->trace->has_python && s->trace->recorded == s->trace->count && !s->perf->gradients->count;
+    enum { ENOUGH_THREADS = 4 };
+    if (s->trace->has_python || s->trace->recorded != s->trace->count) return false;
+    return !s->perf->gradients->count ||
+           (gt_team_threads() >= ENOUGH_THREADS && gt_perf_may_be_beside(s->perf));
 }
 
 static void descend_from_roots(search *s)
