@@ -1,6 +1,6 @@
 /* Sheets of op families, such as GEMM, SDPA_fwd and CONV_bwd:
  *
- *     name, [overlapping_kernel_names_first], param: *, [num_kernels], [is_recompute]    keys
+ *     name, [overlapping_kernel_names_first], param: * (op_params.h), [num_kernels], [is_recompute]    keys
  *     GFLOPS_first to Compute Spec, [roofline], [simulated]            op_rows.h
  *     kernel_details__summarize_kernel_stats, trunc_kernel_details     op_groups.h
  *     [overlapping_kernels_details__summarize_kernel_stats, ...]       overlap.h
@@ -12,163 +12,19 @@
  * themselves, over the kernels of their backward passes; they have sheets of their own, *_bwd. */
 #include "analysis/pytorch/sheets.h"
 
+#include "analysis/pytorch/op_params.h"
 #include "analysis/pytorch/op_rows.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/team.h"
-#include "compat/python_repr.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
 #include "table/operations.h"
 #include "table/side_by_side.h"
 #include "trace/rows.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- columns of parameters ---- */
-
-enum { INTEGERS = 1, FLOATS = 2, OTHERS = 4, GAPS = 8 };
-
-typedef struct parameter_column {
-    const char *name;
-    unsigned holds; /* INTEGERS, FLOATS, OTHERS, GAPS bits */
-    size_t values;  /* that are not gaps */
-} parameter_column;
-
-/* Parameters of ops as columns of a sheet: `param: M`, `param: bias`, one per parameter that any op of the
- * sheet has, in the order first seen. Cells are strings whose form depends on the whole column, as in pandas:
- * integers are printed as floats if a row lacks the parameter or has a float. So values are collected first,
- * and printed when all are known. Each string is marked with the type of its value (gt_shown). */
-typedef struct op_params {
-    uint32_t *place_of; /* by result id: index in results + 1; 0: not added */
-    const gt_model_result **results;
-    uint32_t *names;
-    size_t count, capacity, name_capacity;
-    parameter_column *columns;
-    size_t column_count, column_capacity;
-    gt_table *table;
-    uint32_t *row_of; /* by index in results: row of the table */
-} op_params;
-
-static op_params *op_params_new(const gt_perf *perf)
-{
-    op_params *p = gt_alloc_zero(1, sizeof *p);
-    p->place_of = gt_alloc_zero(gt_models_result_count(perf->models), sizeof *p->place_of);
-    p->table = gt_table_new(GT_SHEET_PARAMETERS, perf->trace->strings);
-    return p;
-}
-
-static void op_params_free(op_params *p)
-{
-    if (!p) return;
-    gt_free(p->place_of);
-    gt_free(p->results);
-    gt_free(p->names);
-    gt_free(p->columns);
-    gt_table_free(p->table);
-    gt_free(p->row_of);
-    gt_free(p);
-}
-
-static parameter_column *column_of(op_params *p, const char *name)
-{
-    for (size_t i = 0; i < p->column_count; i++)
-        if (strcmp(p->columns[i].name, name) == 0) return &p->columns[i];
-    GT_PUSH(p->columns, p->column_count, p->column_capacity, (parameter_column){.name = name});
-    return &p->columns[p->column_count - 1];
-}
-
-static unsigned kind_of(const gt_value *value)
-{
-    switch (value->type) {
-    case GT_VALUE_MISSING:
-    case GT_VALUE_NONE:
-        return GAPS;
-    case GT_VALUE_INT:
-        return INTEGERS;
-    case GT_VALUE_FLOAT:
-        return isnan(value->number) ? GAPS : FLOATS;
-    default:
-        return OTHERS;
-    }
-}
-
-/* Adds an op and the result of its model. Equal results are one. */
-static void op_params_add(op_params *p, uint32_t name, const gt_model_result *result)
-{
-    if (p->place_of[result->id]) return;
-    p->place_of[result->id] = (uint32_t)p->count + 1;
-    size_t count = p->count;
-    GT_PUSH(p->results, p->count, p->capacity, result);
-    GT_PUSH(p->names, count, p->name_capacity, name);
-    for (size_t i = 0; i < result->parameter_count; i++) {
-        parameter_column *column = column_of(p, result->parameters[i].name);
-        unsigned kind = kind_of(&result->parameters[i].value);
-        column->holds |= kind;
-        column->values += kind != GAPS;
-    }
-}
-
-static void set_cell(op_params *p, size_t index, size_t row, const parameter_column *column,
-                     const gt_value *value, gt_buffer *spare)
-{
-    unsigned kind = kind_of(value);
-    if (kind == GAPS) return;
-    bool has_floats = column->holds & FLOATS, has_others = column->holds & OTHERS;
-    bool as_float = kind == INTEGERS && !has_others && (has_floats || column->values < p->count);
-    gt_value number = gt_value_float((double)value->integer);
-    gt_python_set_cell(p->table, index, row, as_float ? &number : value, spare);
-    if (as_float && !has_floats) p->table->columns[index].shown[row] = GT_SHOWN_INT;
-}
-
-static void add_column(op_params *p, const parameter_column *column, gt_buffer *spare)
-{
-    char *name = gt_format("param: %s", column->name);
-    size_t index = gt_table_add_zeroed(p->table, gt_col_named(name), GT_TYPE_STRING);
-    gt_free(name);
-    for (size_t i = 0; i < p->count; i++)
-        set_cell(p, index, i, column, gt_model_parameter(p->results[i], column->name), spare);
-}
-
-/* Makes results with the same cells one row. */
-static void join_equal(op_params *p)
-{
-    gt_col *keys = gt_alloc(p->table->column_count * sizeof *keys);
-    for (size_t i = 0; i < p->table->column_count; i++) keys[i] = gt_col_named(p->table->columns[i].name);
-    gt_groups groups =
-        gt_groups_find(p->table, keys, p->table->column_count, (gt_group_options){.keep_nulls = true});
-    gt_table_take(p->table, groups.first_row, groups.count);
-    p->row_of = groups.of_row;
-    groups.of_row = NULL;
-    gt_groups_free(&groups);
-    gt_free(keys);
-}
-
-/* After all ops are added: a table with the column `name` and the parameters, one row per distinct op. */
-static const gt_table *op_params_finish(op_params *p)
-{
-    gt_buffer spare = {0};
-    gt_table_add_rows(p->table, p->count);
-    size_t name = gt_table_add_zeroed(p->table, GT_COL_NAME, GT_TYPE_STRING);
-    if (p->count) memcpy(p->table->columns[name].texts, p->names, p->count * sizeof *p->names);
-    for (size_t i = 0; i < p->column_count; i++) add_column(p, &p->columns[i], &spare);
-    gt_buffer_free(&spare);
-    join_equal(p);
-    return p->table;
-}
-
-static const gt_table *op_params_table(const op_params *p)
-{
-    return p->table;
-}
-
-/* The row of a result in that table. */
-static uint32_t op_params_row(const op_params *p, const gt_model_result *result)
-{
-    return p->row_of[p->place_of[result->id] - 1];
-}
 
 /* ---- measures and names ---- */
 
@@ -232,7 +88,7 @@ typedef struct family_ops {
     gt_perf *perf;
     bool backward;
     gt_op_rows ops;
-    op_params *params;
+    gt_op_params *params;
     gt_table
         *table; /* of the ops, with the columns `params` (a row of the parameters' table) and num_kernels */
     not_modelled not_modelled;
@@ -274,7 +130,7 @@ static void keep_ops(family_ops *f, const gt_perf_item *items, const uint8_t *ou
             count_not_modelled(f, op->row, op->metrics.lacks_arguments);
         if (outcomes[i] != GT_MODEL_VALUE) continue;
         if (kept != i) f->ops.items[kept] = *op;
-        op_params_add(f->params, op->name, op->metrics.result);
+        gt_op_params_add(f->params, op->name, op->metrics.result);
         kept++;
     }
     f->ops.count = kept;
@@ -309,7 +165,7 @@ static void measure_ops(family_ops *f, const gt_row_list *rows)
     f->ops.items = gt_grow(f->ops.items, &f->ops.capacity, rows->count, sizeof *f->ops.items);
     f->ops.count = rows->count;
     gt_perf_measure_all(f->perf, l.items, rows->count, f->ops.items, outcomes);
-    f->params = op_params_new(f->perf);
+    f->params = gt_op_params_new(f->perf);
     keep_ops(f, l.items, outcomes);
     gt_free(l.items);
     gt_free(outcomes);
@@ -331,7 +187,7 @@ static void fill_columns(void *context, size_t begin, size_t end)
     int64_t *params = gt_table_column(f->table, GT_COL_PARAMS)->ints;
     int64_t *kernels = gt_table_column(f->table, GT_COL_NUM_KERNELS)->ints;
     for (size_t i = begin; i < end; i++) {
-        params[i] = op_params_row(f->params, f->ops.items[i].metrics.result);
+        params[i] = gt_op_params_row(f->params, f->ops.items[i].metrics.result);
         kernels[i] = f->ops.items[i].metrics.kernel_count;
     }
 }
@@ -343,7 +199,7 @@ static family_ops find_ops(gt_perf *p, const gt_row_list *rows, bool backward)
     if (backward) differentiated = with_gradients(p, rows);
     measure_ops(&f, backward ? &differentiated : rows);
     gt_free(differentiated.items);
-    op_params_finish(f.params);
+    gt_op_params_finish(f.params);
     f.table = gt_op_rows_table(&f.ops, p, GT_PYTHON_LISTS);
     gt_table_add_zeroed(f.table, GT_COL_PARAMS, GT_TYPE_INT);
     gt_table_add_zeroed(f.table, GT_COL_NUM_KERNELS, GT_TYPE_INT);
@@ -369,7 +225,7 @@ static void add_kernels(const void *context, size_t op, gt_row_list *list)
 static void family_ops_free(family_ops *f)
 {
     gt_op_rows_free(&f->ops);
-    op_params_free(f->params);
+    gt_op_params_free(f->params);
     gt_table_free(f->table);
 }
 
@@ -456,8 +312,8 @@ static gt_table *make_sheet(const family_ops *f, const gt_op_sheets_options *opt
         gt_op_groups_round_overlap(sheet);
     }
     gt_op_groups_free(&groups);
-    add_params(sheet, op_params_table(f->params));
-    arrange(sheet, op_params_table(f->params), options->by_num_kernels);
+    add_params(sheet, gt_op_params_table(f->params));
+    arrange(sheet, gt_op_params_table(f->params), options->by_num_kernels);
     return sheet;
 }
 
