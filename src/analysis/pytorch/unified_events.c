@@ -325,10 +325,9 @@ static void descend_from_all(search *s, const uint32_t *roots, size_t count)
  * repay. */
 static bool roots_are_independent(const search *s)
 {
-    enum { ENOUGH_THREADS = 4 };
     if (s->trace->has_python || s->trace->recorded != s->trace->count) return false;
     return !s->perf->gradients->count ||
-           (gt_team_threads() >= ENOUGH_THREADS && gt_perf_may_be_beside(s->perf));
+           (gt_team_threads() >= GT_PERF_BESIDE_THREADS && gt_perf_may_be_beside(s->perf));
 }
 
 static void descend_from_roots(search *s)
