@@ -143,6 +143,18 @@ static size_t indexes_left(loop *l)
     return next < l->count ? l->count - next : 0;
 }
 
+bool gt_team_is_busy(void)
+{
+    loop *l = inside;
+    while (l && indexes_left(l) < current->size) l = l->outer;
+    return l;
+}
+
+bool gt_team_is_in_loop(void)
+{
+    return inside;
+}
+
 /* The newest loop that has an index left, of these and those below them. */
 static loop *find_loop(loop *l)
 {

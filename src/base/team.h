@@ -12,6 +12,7 @@
 #ifndef GT_BASE_TEAM_H
 #define GT_BASE_TEAM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Calls body(context) with a team of `threads` threads, the caller's included; 0: as many as this process may
@@ -20,6 +21,10 @@ void gt_team_run(unsigned threads, void (*body)(void *context), void *context);
 
 /* Threads of the current team; 1 if there is none. */
 unsigned gt_team_threads(void);
+/* Whether a loop that the caller is in has work left for all threads, so that another thread would only take
+ * time from them. */
+bool gt_team_is_busy(void);
+bool gt_team_is_in_loop(void); /* the caller is */
 
 /* Calls work(context, 0 .. count-1), each once, begun in this order on any thread of the team, and returns
  * when all are done. So work must not wait for an index that may not have begun.

@@ -1,14 +1,14 @@
 /* Three buffers circulate between the unpacking thread and the reader. The reader unpacks the first block
- * itself, because it has nothing else to do at that point; so a small file needs no thread. */
+ * itself, because it has nothing else to do at that point; so a small file needs no thread. If the reader is
+ * alone, two buffers are enough: it still has the one before when it unpacks the next. */
 #include "stream/readahead.h"
 #include "base/guard.h"
-#include "base/team.h"
 #include "base/threads.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 
-enum { SLOTS = 3 };
+enum { SLOTS = 3, SLOTS_ALONE = 2 };
 
 typedef struct slot {
     uint8_t *memory; /* headroom, block, pad; allocated when first needed */
@@ -19,29 +19,28 @@ struct gt_readahead {
     const gt_unpacker_kind *kind;
     gt_unpacker *unpacker;
     gt_raw_input *stored;
-    size_t block, headroom, pad;
+    gt_readahead_sizes sizes;
+    size_t slot_count;
     bool alone; /* there is no thread: the reader unpacks */
     pthread_t thread;
 
     pthread_mutex_t lock; /* protects everything below */
     pthread_cond_t changed;
     slot slots[SLOTS];
-    uint64_t filled, given, released; /* blocks so far; block n is in slot n % SLOTS */
+    uint64_t filled, given, released; /* blocks so far; block n is in slot n % slot_count */
     bool ended, failed, stopping;
     bool raised; /* the thread ran out of memory */
     gt_error error;
     gt_guard *guard; /* of the call that reads; NULL: none */
 };
 
-gt_readahead *gt_readahead_new(const gt_unpacker_kind *kind, gt_raw_input *stored, size_t block,
-                               size_t headroom, size_t pad)
+gt_readahead *gt_readahead_new(const gt_unpacker_kind *kind, gt_raw_input *stored, gt_readahead_sizes sizes)
 {
     gt_readahead *a = gt_alloc_zero(1, sizeof *a);
     a->kind = kind;
     a->stored = stored;
-    a->block = block;
-    a->headroom = headroom;
-    a->pad = pad;
+    a->sizes = sizes;
+    a->slot_count = sizes.alone ? SLOTS_ALONE : SLOTS;
     a->alone = true;
     a->guard = gt_guard_current();
     pthread_mutex_init(&a->lock, NULL);
@@ -53,11 +52,11 @@ gt_readahead *gt_readahead_new(const gt_unpacker_kind *kind, gt_raw_input *store
 /* Unpacks into the next slot, which nobody else uses, and signals that it is filled. */
 static void fill_slot(gt_readahead *a)
 {
-    slot *s = &a->slots[a->filled % SLOTS];
+    slot *s = &a->slots[a->filled % a->slot_count];
     size_t len = 0;
     gt_error error;
-    if (!s->memory) s->memory = gt_alloc(a->headroom + a->block + a->pad);
-    bool filled = a->kind->fill(a->unpacker, s->memory + a->headroom, a->block, &len, &error);
+    if (!s->memory) s->memory = gt_alloc(a->sizes.headroom + a->sizes.block + a->sizes.pad);
+    bool filled = a->kind->fill(a->unpacker, s->memory + a->sizes.headroom, a->sizes.block, &len, &error);
 
     pthread_mutex_lock(&a->lock);
     if (!filled) {
@@ -67,7 +66,7 @@ static void fill_slot(gt_readahead *a)
     }
     s->len = len;
     a->filled += len > 0;
-    a->ended = len < a->block;
+    a->ended = len < a->sizes.block;
     pthread_cond_signal(&a->changed);
     pthread_mutex_unlock(&a->lock);
 }
@@ -77,7 +76,8 @@ static void unpack_ahead(void *context)
     gt_readahead *a = context;
     for (;;) {
         pthread_mutex_lock(&a->lock);
-        while (!a->stopping && a->filled - a->released == SLOTS) pthread_cond_wait(&a->changed, &a->lock);
+        while (!a->stopping && a->filled - a->released == a->slot_count)
+            pthread_cond_wait(&a->changed, &a->lock);
         bool done = a->stopping || a->ended;
         pthread_mutex_unlock(&a->lock);
         if (done) return;
@@ -98,8 +98,7 @@ static void *run_thread(void *context)
 
 void gt_readahead_begin(gt_readahead *a)
 {
-    if (gt_team_threads() == 1) return; /* one thread is asked for, and it has the block in its caches */
-    if (a->alone && !a->ended) a->alone = gt_thread_start(&a->thread, run_thread, a) != 0;
+    if (a->alone && !a->ended && !a->sizes.alone) a->alone = gt_thread_start(&a->thread, run_thread, a) != 0;
 }
 
 bool gt_readahead_next(gt_readahead *a, uint8_t **block, size_t *len, gt_error *error)
@@ -107,13 +106,13 @@ bool gt_readahead_next(gt_readahead *a, uint8_t **block, size_t *len, gt_error *
     if (a->alone && !a->ended) fill_slot(a);
     pthread_mutex_lock(&a->lock);
     while (a->filled == a->given && !a->ended) pthread_cond_wait(&a->changed, &a->lock);
-    slot *next = a->filled > a->given ? &a->slots[a->given++ % SLOTS] : NULL;
+    slot *next = a->filled > a->given ? &a->slots[a->given++ % a->slot_count] : NULL;
     bool failed = !next && a->failed, raised = !next && a->raised;
     if (failed && error) *error = a->error;
     pthread_mutex_unlock(&a->lock);
     if (raised) gt_guard_check(); /* the call has failed */
 
-    *block = next ? next->memory + a->headroom : NULL;
+    *block = next ? next->memory + a->sizes.headroom : NULL;
     *len = next ? next->len : 0;
     return !failed;
 }

@@ -1,4 +1,4 @@
-/* Read-ahead: blocks of text are unpacked on a thread of their own, ahead of the reader.
+/* Read-ahead: blocks of text are unpacked on a thread of their own, ahead of the reader, or by the reader.
  *
  * Three buffers circulate. While the reader works on block n (and may still hold block n - 1, whose tail it
  * wants to keep), the thread fills block n + 1; it waits only if the reader is slower, the reader only if the
@@ -12,9 +12,13 @@ typedef struct gt_readahead gt_readahead;
 
 /* Blocks of `block` bytes (the last one may be shorter), each with `headroom` bytes before it and `pad` bytes
  * after it that belong to the reader (headroom: at least GT_UNPACK_HISTORY). A block is unpacked by
- * gt_readahead_next, or from gt_readahead_begin on before it. `stored` must outlive this. */
-gt_readahead *gt_readahead_new(const gt_unpacker_kind *kind, gt_raw_input *stored, size_t block,
-                               size_t headroom, size_t pad);
+ * gt_readahead_next, or from gt_readahead_begin on before it, unless the reader is to be `alone`. `stored`
+ * must outlive this. */
+typedef struct gt_readahead_sizes {
+    size_t block, headroom, pad;
+    bool alone;
+} gt_readahead_sizes;
+gt_readahead *gt_readahead_new(const gt_unpacker_kind *kind, gt_raw_input *stored, gt_readahead_sizes sizes);
 /* Stops the thread, whatever it is doing. */
 void gt_readahead_free(gt_readahead *ahead);
 

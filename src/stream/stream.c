@@ -11,6 +11,7 @@
  * that the total work stays proportional to the size of the record. */
 #include "stream/stream.h"
 #include "stream/readahead.h"
+#include "base/team.h"
 #include "base/guard.h"
 #include "base/progress.h"
 
@@ -20,6 +21,8 @@
 enum {
     TAIL_ROOM = 64 * 1024, /* spare room in the one buffer, for the next tail */
     SHORT_BLOCK = 16 * 1024,
+    SMALL_BLOCK = GT_STREAM_BLOCK / 2, /* of a small compressed file */
+    SMALL_FILE = 1024 * 1024,
 };
 
 struct gt_stream {
@@ -52,6 +55,19 @@ static void close_stream(void *stream)
     gt_stream_close(stream);
 }
 
+/* A small file that is one of several: memory counts. */
+static bool is_small(const gt_stream *stream)
+{
+    return stream->stored.regular && stream->stored.size < SMALL_FILE && gt_team_is_in_loop();
+}
+
+/* Whether the reader unpacks, too: it has the block in its caches, so a thread is worth its while only if it
+ * would be idle. */
+static bool reads_alone(const gt_stream *stream)
+{
+    return gt_team_threads() == 1 || gt_team_is_busy() || is_small(stream);
+}
+
 /* The stream's descriptor is open, and its thread may be started from here on. */
 static void begin(gt_stream *stream, size_t block)
 {
@@ -60,8 +76,9 @@ static void begin(gt_stream *stream, size_t block)
     stream->compression = compression_of(&stream->stored);
     if (stream->compression == GT_PLAIN) return;
     stream->headroom = stream->block > GT_UNPACK_HISTORY ? stream->block : GT_UNPACK_HISTORY;
-    stream->ahead = gt_readahead_new(kinds[stream->compression], &stream->stored, stream->block,
-                                     stream->headroom, GT_STREAM_PAD);
+    gt_readahead_sizes sizes = {stream->block, stream->headroom, GT_STREAM_PAD, reads_alone(stream)};
+    if (is_small(stream) && !block) sizes.block = stream->block = SMALL_BLOCK;
+    stream->ahead = gt_readahead_new(kinds[stream->compression], &stream->stored, sizes);
 }
 
 gt_stream *gt_stream_open(const char *path, gt_error *error)

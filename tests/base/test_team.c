@@ -140,6 +140,53 @@ static void a_team_inside_a_team_is_the_outer_one(void **state)
     assert_int_equal(gt_team_threads(), 1);
 }
 
+/* ---- is there work for all threads? ---- */
+
+typedef struct looks {
+    atomic_uint in_loop, busy, busy_at_end, inner_busy;
+    unsigned threads;
+} looks;
+
+static void look_inside(void *context, size_t index)
+{
+    looks *l = context;
+    (void)index;
+    l->inner_busy += gt_team_is_busy();
+}
+
+/* The loops inside are done by one thread, so that they have nothing left at their last index. */
+static void look_around(void *context, size_t index)
+{
+    looks *l = context;
+    l->in_loop += gt_team_is_in_loop();
+    l->busy += gt_team_is_busy();
+    if (index + 1 == PIECES) l->busy_at_end += gt_team_is_busy();
+    if (index == 0) gt_parallel_each(1, look_inside, context);
+}
+
+static void share_looks(void *context)
+{
+    looks *l = context;
+    l->threads = gt_team_threads();
+    assert_false(gt_team_is_in_loop() || gt_team_is_busy());
+    gt_parallel_each(PIECES, look_around, context);
+    assert_false(gt_team_is_in_loop() || gt_team_is_busy());
+}
+
+/* Until the last indexes have begun; also in a loop inside. */
+static void a_loop_with_many_indexes_left_is_busy(void **state)
+{
+    (void)state;
+    looks l = {0};
+    gt_team_run(3, share_looks, &l);
+    assert_int_equal(l.threads, 3);
+    assert_int_equal(l.in_loop, PIECES);
+    assert_in_range(l.busy, 1, PIECES - 3);
+    assert_int_equal(l.busy_at_end, 0);
+    assert_int_equal(l.inner_busy, 1);
+    assert_false(gt_team_is_in_loop() || gt_team_is_busy());
+}
+
 /* ---- all threads work ---- */
 
 typedef struct meeting {
@@ -282,6 +329,7 @@ int main(void)
         cmocka_unit_test(without_a_team_the_caller_does_all),
         cmocka_unit_test(loops_may_be_inside_loops),
         cmocka_unit_test(a_team_inside_a_team_is_the_outer_one),
+        cmocka_unit_test(a_loop_with_many_indexes_left_is_busy),
         cmocka_unit_test(all_threads_take_part),
         cmocka_unit_test(a_caller_helps_inside_its_loop),
         cmocka_unit_test(messages_of_all_threads_name_the_file),
