@@ -434,6 +434,18 @@ bool gt_memory_outside(bool on)
     return before;
 }
 
+void gt_memory_read(void *to, const void *from, size_t bytes)
+{
+    gt_pages *pages = atomic_load_explicit(&outside.pages, memory_order_acquire);
+    if (!pages || !gt_pages_read(pages, to, from, bytes)) memcpy(to, from, bytes);
+}
+
+bool gt_memory_is_outside(const void *block)
+{
+    gt_pages *pages = atomic_load_explicit(&outside.pages, memory_order_acquire);
+    return pages && gt_pages_is_in_file(pages, block);
+}
+
 /* With the lock. From now on the blocks outside are what is worked with: they get what reading has needed,
  * but for what becomes resident between two looks; and some room at least, because a sheet is written from
  * windows of all its columns. */
@@ -441,6 +453,7 @@ static void leave_room(void)
 {
     uint64_t anonymous, all;
     gt_pages_give_back(program_pages);
+    gt_drop_code(); /* most of it is for reading */
     if (!gt_resident_memory(&anonymous, &all)) all = 0;
     uint64_t limit = outside.peak - outside.peak / 8, least = all + OUTSIDE_ROOM;
     gt_pages_limit(outside.pages,
@@ -543,6 +556,7 @@ char *gt_arena_format(gt_arena *arena, const char *format, ...)
 void gt_arena_free(gt_arena *arena)
 {
     for (struct gt_arena_block *block = arena->blocks, *before; block; block = before) {
+        gt_memory_poll();
         before = block->before;
         gt_free(block);
     }

@@ -83,6 +83,11 @@ static inline void gt_memory_poll_at(size_t round)
  * Does nothing in a guarded call, or if the user has set a limit: that decides then. */
 bool gt_memory_outside(bool on);
 
+/* Copies bytes of one block. Of a block outside memory, no page becomes resident: for bytes that are far
+ * apart, because the system maps 64 KiB at each access. */
+void gt_memory_read(void *to, const void *from, size_t bytes);
+bool gt_memory_is_outside(const void *block);
+
 typedef enum gt_outside_rest {
     GT_OUTSIDE_KEPT,     /* after a trace */
     GT_OUTSIDE_ALL_READ, /* after all of them: what was kept to read more is given back, too */

@@ -176,6 +176,24 @@ void gt_print_drop(gt_kept_print *kept)
     *kept = (gt_kept_print){0};
 }
 
+void gt_print_join(gt_kept_print *all, gt_kept_print *more)
+{
+    size_t need = all->len + more->len;
+    if (need > all->capacity) {
+        size_t capacity = need + all->capacity / 2;
+        char *bytes = realloc(all->bytes, capacity); /* not gt_realloc: a stream of libc makes the others */
+        if (!bytes) gt_raise_out_of_memory(capacity);
+        all->bytes = bytes;
+        all->capacity = capacity;
+    }
+    if (more->len) memcpy(all->bytes + all->len, more->bytes, more->len);
+    for (size_t i = 0; i < more->raw_count; i++)
+        GT_PUSH(all->raw, all->raw_count, all->raw_capacity, all->len + more->raw[i]);
+    all->len = need;
+    all->to = more->to;
+    gt_print_drop(more);
+}
+
 /* ---- as an image ---- */
 
 void gt_print_save(const gt_kept_print *kept, gt_image *image)

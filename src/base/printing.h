@@ -25,8 +25,8 @@ typedef struct gt_kept_print {
     FILE *file; /* takes the prints of the thread that began it; has the descriptor of the stream */
     FILE *to;
     char *bytes;
-    size_t len;
-    size_t *raw; /* begins and ends of what gt_print_raw printed */
+    size_t len, capacity; /* capacity: of several prints together */
+    size_t *raw;          /* begins and ends of what gt_print_raw printed */
     size_t raw_count, raw_capacity;
 } gt_kept_print;
 
@@ -36,6 +36,9 @@ void gt_print_keep_end(gt_kept_print *kept); /* on the same thread: nothing more
 /* Prints what was kept, on any thread, and frees it. Does nothing if nothing was begun. */
 void gt_print_kept(gt_kept_print *kept);
 void gt_print_drop(gt_kept_print *kept); /* frees it without printing */
+/* Adds what was kept for the same stream to the end of another one, and frees it. {0} is an empty one. Small
+ * blocks of many prints would each keep a page of memory from being given back. */
+void gt_print_join(gt_kept_print *all, gt_kept_print *more);
 
 /* What was kept and finished, as an image, to be printed by another process: the same bytes. The print must
  * stay where it is until the image is freed. A print that was never begun gives one that prints nothing. */

@@ -280,6 +280,14 @@ static void blocks_outside_are_all_in_the_file(void **state)
     gt_pages_drop(pool);
     gt_resident_memory(&ignored, &now);
     assert_true(filled > before + 3 * MIB && now < before + MIB);
+    for (uint32_t i = 0, cell; i < CELLS; i += 1000) {
+        assert_true(gt_pages_read(pool, &cell, &large[i], sizeof cell));
+        assert_int_equal(cell, i);
+    }
+    gt_resident_memory(&ignored, &now);
+    assert_true(now < before + MIB); /* reading makes nothing resident */
+    assert_true(gt_pages_is_in_file(pool, &large[CELLS - 1]) && !gt_pages_is_in_file(pool, &before));
+    assert_false(gt_pages_read(pool, &ignored, &before, sizeof before));
     for (uint32_t i = 0; i < CELLS; i++) assert_int_equal(large[i], i);
     assert_int_equal(*small, 7);
     size_t bytes = gt_pages_count(pool).file_bytes;

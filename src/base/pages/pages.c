@@ -388,6 +388,25 @@ void gt_pages_drop(gt_pages *pool)
     pthread_mutex_unlock(&pool->lock);
 }
 
+bool gt_pages_is_in_file(gt_pages *pool, const void *address)
+{
+    pthread_mutex_lock(&pool->lock);
+    bool found = gt_spill_region_of(&pool->watch.spill, address) != NULL;
+    pthread_mutex_unlock(&pool->lock);
+    return found;
+}
+
+bool gt_pages_read(gt_pages *pool, void *to, const void *from, size_t bytes)
+{
+    pthread_mutex_lock(&pool->lock);
+    const gt_spill_region *found = gt_spill_region_of(&pool->watch.spill, from);
+    gt_spill_region region = found ? *found : (gt_spill_region){0};
+    int descriptor = pool->watch.spill.descriptor;
+    pthread_mutex_unlock(&pool->lock);
+    return found && gt_spill_read(descriptor, to,
+                                  region.offset + (uint64_t)((const char *)from - region.begin), bytes);
+}
+
 bool gt_pages_is_promised(const gt_pages *pool)
 {
     return pool->limits.bytes && pool->limits.promised;

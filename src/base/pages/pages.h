@@ -62,6 +62,11 @@ void gt_pages_keep(gt_pages *pool);
 /* Takes all pages of the temporary file out of resident memory. */
 void gt_pages_drop(gt_pages *pool);
 
+/* Copies bytes of a block that is in the temporary file, without making its pages resident. False if it is
+ * not there, or cannot be read. */
+bool gt_pages_read(gt_pages *pool, void *to, const void *from, size_t bytes);
+bool gt_pages_is_in_file(gt_pages *pool, const void *address);
+
 /* For tests. */
 typedef struct gt_pages_counts {
     size_t used, kept; /* anonymous bytes of blocks, and of freed pages that are still there */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,6 +139,17 @@ void gt_spill_drop(gt_spill *spill, size_t bytes, bool write)
     }
 }
 
+bool gt_spill_read(int descriptor, void *to, uint64_t offset, size_t bytes)
+{
+    for (size_t done = 0; done < bytes;) {
+        ssize_t got = pread(descriptor, (char *)to + done, bytes - done, (off_t)(offset + done));
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) return false;
+        done += (size_t)got;
+    }
+    return true;
+}
+
 void gt_spill_end(gt_spill *spill)
 {
     for (size_t i = 0; i < spill->count; i++) munmap(spill->regions[i].begin, spill->regions[i].bytes);
@@ -145,12 +157,37 @@ void gt_spill_end(gt_spill *spill)
     gt_spill_begin(spill, spill->folder);
 }
 
-bool gt_resident_memory(uint64_t *anonymous, uint64_t *all)
+/* The system's own object, linux-vdso, is no file. */
+static int drop_object(struct dl_phdr_info *object, size_t size, void *unused)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    (void)size;
+    (void)unused;
+    if (strncmp(object->dlpi_name, "linux-", 6) == 0) return 0;
+    for (size_t i = 0; i < object->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &object->dlpi_phdr[i];
+        if (part->p_type != PT_LOAD || (part->p_flags & (PF_X | PF_W)) != PF_X) continue;
+        uintptr_t begin = (uintptr_t)(object->dlpi_addr + part->p_vaddr), end = begin + part->p_memsz;
+        begin -= begin % page;
+        madvise((void *)begin, end - begin, MADV_DONTNEED);
+    }
+    return 0;
+}
+
+void gt_drop_code(void)
+{
+    dl_iterate_phdr(drop_object, NULL);
+}
+
+int gt_resident_memory_open(void)
+{
+    return open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+}
+
+bool gt_resident_memory_read(int descriptor, uint64_t *anonymous, uint64_t *all)
 {
     char text[256];
-    int descriptor = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-    ssize_t length = descriptor < 0 ? -1 : read(descriptor, text, sizeof text - 1);
-    if (descriptor >= 0) close(descriptor);
+    ssize_t length = descriptor < 0 ? -1 : pread(descriptor, text, sizeof text - 1, 0);
     if (length <= 0) return false;
     text[length] = 0;
     unsigned long long pages, shared;
@@ -159,6 +196,14 @@ bool gt_resident_memory(uint64_t *anonymous, uint64_t *all)
     *all = pages * page;
     *anonymous = (pages - shared) * page;
     return true;
+}
+
+bool gt_resident_memory(uint64_t *anonymous, uint64_t *all)
+{
+    int descriptor = gt_resident_memory_open();
+    bool known = gt_resident_memory_read(descriptor, anonymous, all);
+    if (descriptor >= 0) close(descriptor);
+    return known;
 }
 
 uint64_t gt_peak_memory(void)

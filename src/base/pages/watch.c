@@ -4,12 +4,14 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <time.h>
+#include <unistd.h>
 
 enum {
     INTERVAL_NS = 1000 * 1000,
     SHORT_INTERVAL_NS = 200 * 1000,     /* near the mark */
     LONG_INTERVAL_NS = 5 * 1000 * 1000, /* outside: nothing depends on it, and polls are frequent */
     POLL_NS = 200 * 1000,
+    POLL_OUTSIDE_NS = 10 * 1000,    /* a loop over mapped pages reads 1 MB meanwhile */
     DROP_BYTES = 4 * 1024 * 1024,   /* at a time */
     DROPPING_PART = 8,              /* dropping, and mapping again, may take this part of the time, */
     DROPPING_NS = 40 * 1000 * 1000, /* and so much at once */
@@ -21,7 +23,7 @@ enum {
 void gt_pages_watch_begin(gt_pages_watch *watch, pthread_mutex_t *lock)
 {
     pthread_condattr_t attributes;
-    *watch = (gt_pages_watch){.lock = lock};
+    *watch = (gt_pages_watch){.lock = lock, .statm = -1};
     gt_spill_begin(&watch->spill, NULL);
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
@@ -87,7 +89,9 @@ bool gt_pages_watch_exceeds(gt_pages_watch *watch, const gt_pages_limits *limits
 /* Reads resident memory, and how much of what was given out has become resident. */
 static bool look(gt_pages_watch *watch, uint64_t *anonymous, uint64_t *all)
 {
-    if (!gt_resident_memory(anonymous, all)) return false;
+    bool known = watch->statm < 0 ? gt_resident_memory(anonymous, all)
+                                  : gt_resident_memory_read(watch->statm, anonymous, all);
+    if (!known) return false;
     if (*all > watch->resident)
         watch->pending -=
             beyond(*all, watch->resident) < watch->pending ? beyond(*all, watch->resident) : watch->pending;
@@ -132,7 +136,7 @@ static void drop(gt_pages_watch *watch)
         left -= bytes;
         if (!look(watch, &anonymous, &all)) return;
     }
-    if (watch->outside) allow_more(watch, now_ns(CLOCK_THREAD_CPUTIME_ID) - began, all <= low);
+    if (watch->outside) allow_more(watch, now_ns(CLOCK_THREAD_CPUTIME_ID) - began, all <= high);
 }
 
 bool gt_pages_watch_keep(gt_pages_watch *watch, const gt_pages_limits *limits, size_t bytes, gt_error *error)
@@ -154,8 +158,8 @@ void gt_pages_watch_poll(gt_pages_watch *watch)
     if (!atomic_load_explicit(&watch->active, memory_order_relaxed)) return;
     int64_t now = now_ns(CLOCK_MONOTONIC);
     int_fast64_t next = atomic_load_explicit(&watch->next, memory_order_relaxed);
-    if (now < next ||
-        !atomic_compare_exchange_strong(&watch->next, &next, now + (watch->outside ? POLL_NS / 4 : POLL_NS)))
+    if (now < next || !atomic_compare_exchange_strong(&watch->next, &next,
+                                                      now + (watch->outside ? POLL_OUTSIDE_NS : POLL_NS)))
         return;
     if (pthread_mutex_trylock(watch->lock) != 0) return;
     drop(watch);
@@ -190,6 +194,7 @@ void gt_pages_watch_start(gt_pages_watch *watch)
     pthread_sigmask(SIG_BLOCK, &all, &before);
     watch->running = pthread_create(&watch->thread, NULL, watch_memory, watch) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (watch->outside) watch->statm = gt_resident_memory_open();
 }
 
 void gt_pages_watch_stop(gt_pages_watch *watch)
@@ -201,6 +206,8 @@ void gt_pages_watch_stop(gt_pages_watch *watch)
     watch->running = false;
     atomic_store(&watch->active, false);
     watch->pending = 0;
+    if (watch->statm >= 0) close(watch->statm);
+    watch->statm = -1;
     pthread_cond_signal(&watch->wake);
     pthread_mutex_unlock(watch->lock);
     if (running) pthread_join(thread, NULL);

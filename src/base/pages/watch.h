@@ -5,7 +5,7 @@
  * rest is for what never goes to the file, small blocks and stacks, and for the pages of the file that are in
  * use. Those are dropped, oldest first, when resident memory comes close to the limit. That is looked at
  * whenever a block goes to the file, and by a thread every two milliseconds, since filling a large block
- * takes a while. If all blocks are in the file and dropping them is not enough, code is dropped, too. */
+ * takes a while. */
 #ifndef GT_BASE_PAGES_WATCH_H
 #define GT_BASE_PAGES_WATCH_H
 
@@ -28,6 +28,7 @@ typedef struct gt_pages_watch {
     bool outside;          /* see gt_pages_limits */
     int64_t last_drop;     /* time in ns */
     int64_t dropping_ns;   /* time that went into it lately; if it is much, the limit is raised */
+    int statm;             /* where resident memory is read while the thread runs; -1: not open */
     pthread_mutex_t *lock; /* the pool's */
     pthread_cond_t wake;
     pthread_t thread;
