@@ -298,7 +298,10 @@ void gt_parallel_each(size_t count, void (*work)(void *context, size_t index), v
 {
     team *t = current;
     if (!t || t->size < 2 || count < 2) {
-        for (size_t i = 0; i < count; i++) work(context, i);
+        for (size_t i = 0; i < count; i++) {
+            work(context, i);
+            gt_memory_poll();
+        }
         return;
     }
     if (!t->started) start_threads(t);
