@@ -24,10 +24,11 @@ typedef struct sheet_file {
     size_t number; /* of the file in the output */
     char *path;
     size_t rows_per_piece, piece_count;
-    int descriptor;  /* while pieces are written */
-    int failure;     /* errno */
-    gt_buffer rest;  /* of the text: not a whole block yet */
-    bool is_missing; /* it could not be created: `error` says why */
+    bool is_in_parts; /* rows are copied before they are written */
+    int descriptor;   /* while pieces are written */
+    int failure;      /* errno */
+    gt_buffer rest;   /* of the text: not a whole block yet */
+    bool is_missing;  /* it could not be created: `error` says why */
     gt_error error;
 } sheet_file;
 
@@ -63,6 +64,7 @@ static void open_sheet(sheet_file *sheet)
 
 static void close_sheet(sheet_file *sheet)
 {
+    gt_buffer_free(&sheet->rest);
     if (sheet->descriptor < 0) return;
     gt_guard_remove(gt_descriptor(sheet->descriptor));
     if (close(sheet->descriptor) != 0 && !sheet->failure && errno != EINTR) sheet->failure = errno;
@@ -81,7 +83,9 @@ static void write_blocks(sheet_file *sheet, const char *text, size_t len, bool i
         text += taken;
         len -= taken;
     }
-    if (!is_last) gt_buffer_add(&sheet->rest, text, len);
+    if (is_last) return;
+    if (!sheet->rest.bytes) gt_buffer_reserve(&sheet->rest, WRITE_BLOCK + 1); /* it never has more */
+    gt_buffer_add(&sheet->rest, text, len);
 }
 
 static void write_piece(const place *p, const gt_file *text)
@@ -93,21 +97,21 @@ static void write_piece(const place *p, const gt_file *text)
     if (is_last) close_sheet(sheet);
 }
 
-/* What a slot has: the text of a piece, and its rows if they are those of a late table. */
+/* What a slot has: the text of a piece, and its rows if the table is read in parts. */
 typedef struct piece_slot {
     gt_file text;
     gt_table *rows;          /* NULL: none */
-    const gt_table *rows_of; /* the late table */
+    const gt_table *rows_of; /* the table */
 } piece_slot;
 
-static void write_late_rows(piece_slot *slot, const gt_table *late, size_t most, size_t begin, size_t end)
+static void write_part(piece_slot *slot, const gt_table *table, size_t most, size_t begin, size_t end)
 {
-    if (slot->rows_of != late) {
+    if (slot->rows_of != table) {
         gt_table_free(slot->rows);
-        slot->rows = gt_table_new_part(late, most);
-        slot->rows_of = late;
+        slot->rows = gt_table_new_part(table, most);
+        slot->rows_of = table;
     }
-    gt_table_read_part(late, begin, end, slot->rows);
+    gt_table_read_part(table, begin, end, slot->rows);
     gt_csv_write_rows(&slot->text, slot->rows, 0, end - begin, "\n");
 }
 
@@ -120,8 +124,8 @@ static void make_text(const csv_job *j, const place *p, piece_slot *slot)
     size_t most = p->sheet->rows_per_piece, begin = p->number * most, left = table->row_count - begin;
     size_t end = begin + (left < most ? left : most);
     if (p->number == 0) gt_csv_write_header(text, table, "\n");
-    if (table->source)
-        write_late_rows(slot, table, most, begin, end);
+    if (p->sheet->is_in_parts)
+        write_part(slot, table, most, begin, end);
     else
         gt_csv_write_rows(text, table, begin, end, "\n");
 }
@@ -157,7 +161,7 @@ static void end_slot(void *argument)
 static size_t text_per_row(const gt_table *table)
 {
     enum { ROWS_LOOKED_AT = 64 };
-    if (table->source) {
+    if (gt_table_is_read_in_parts(table)) {
         size_t count = table->row_count < ROWS_LOOKED_AT ? table->row_count : ROWS_LOOKED_AT;
         gt_table *first = gt_table_new_part(table, count);
         gt_table_read_part(table, 0, count, first);
@@ -191,7 +195,8 @@ static bool begin_sheet(csv_job *j, gt_output *output, const char *dir, const ch
     *sheet = (sheet_file){.table = table,
                           .output = output,
                           .path = gt_format("%.*s/%s.csv", (int)dir_len, dir, name),
-                          .rows_per_piece = rows_per_piece(table)};
+                          .rows_per_piece = rows_per_piece(table),
+                          .is_in_parts = gt_table_is_read_in_parts(table)};
     for (char *p = sheet->path + dir_len + 1; *p; p++)
         if (*p == '/') *p = '_';
     sheet->number = gt_output_plan_file(output, sheet->path, &j->error);

@@ -135,8 +135,10 @@ static bool make_all2allv(sheets *s, const gt_collective_matches *matches,
                           const gt_collective_options *options, gt_error *error)
 {
     size_t skipped = 0, count = 0;
-    for (size_t i = 0; i < matches->count; i++)
+    for (size_t i = 0; i < matches->count; i++) {
+        gt_memory_poll_at(i);
         count += gt_collective_match_type(matches, i) == GT_COLLECTIVE_ALLTOALLV;
+    }
     bool wide =
         gt_collective_has_room(GT_SHEET_NCCL_ALL2ALLV, count, matches->ranks, ALL2ALLV_COLUMNS_A_RANK);
     s->all2allv = gt_collective_all2allv(matches, wide, mismatch_of(options), &skipped, error);
@@ -152,8 +154,10 @@ static void add_nodes(const sheets *s, const gt_collective_options *options)
 {
     gt_table *const tables[] = {s->long_summary, s->events,           s->sync,
                                 s->all2allv,     s->all2allv_summary, s->stragglers};
-    for (size_t i = 0; i < GT_LENGTH(tables); i++)
+    for (size_t i = 0; i < GT_LENGTH(tables); i++) {
+        gt_memory_poll();
         gt_collective_add_nodes(tables[i], options->gpus_per_node, options->world_size);
+    }
 }
 
 /* Adds a sheet, or frees it if it has no rows and is optional. */

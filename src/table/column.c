@@ -173,6 +173,18 @@ void gt_column_fill_junk(gt_column *column, size_t rows)
     if (rows) memset(column->ints, 0x5A, rows * cell_bytes[column->type]);
 }
 
+void gt_column_read(const gt_column *column, size_t begin, size_t end, gt_column *into)
+{
+    size_t bytes = cell_bytes[column->type], count = end - begin;
+    gt_memory_read(into->ints, (const char *)column->ints + begin * bytes, count * bytes);
+    if (column->nulls)
+        gt_memory_read(null_marks(into), column->nulls + begin, count);
+    else if (into->nulls)
+        memset(into->nulls, 0, count);
+    if (column->shown) gt_memory_read(gt_column_shown(into), column->shown + begin, count);
+    into->widened = column->widened;
+}
+
 void gt_column_make_float(gt_column *column, size_t rows)
 {
     if (column->type == GT_TYPE_FLOAT) return;

@@ -547,9 +547,11 @@ static void renumber_rows(void *context, size_t range)
 static void sort_groups(gt_groups *groups, const gt_table *table, const gt_col *names, size_t key_count)
 {
     uint32_t *number = gt_alloc(groups->count * sizeof *number);
-    for (size_t k = key_count; k-- > 0;)
+    for (size_t k = key_count; k-- > 0;) {
+        gt_memory_poll();
         gt_order_by_column(groups->first_row, groups->count, gt_table_column_near(table, names[k], k),
                            table->strings, false);
+    }
     for (size_t i = 0; i < groups->count; i++) number[groups->of_row[groups->first_row[i]]] = (uint32_t)i;
     renumbering r = {groups, number};
     if (groups->row_count) gt_parallel_each(gt_table_range_count(groups->row_count), renumber_rows, &r);

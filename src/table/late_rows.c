@@ -1,4 +1,4 @@
-/* Late tables: rows that are made when they are needed (gt_row_source of table.h). */
+/* Late tables: rows that are made when they are needed (gt_row_source of table.h), and tables in parts. */
 #include "table/column.h"
 #include "table/ranges.h"
 #include "base/memory.h"
@@ -28,19 +28,34 @@ void gt_table_drop_source(gt_table *table)
     gt_free(source);
 }
 
-gt_table *gt_table_new_part(const gt_table *late, size_t rows)
+gt_table *gt_table_new_part(const gt_table *table, size_t rows)
 {
-    gt_table *part = gt_table_new(gt_sheet_named(late->name), late->strings);
-    for (size_t c = 0; c < late->column_count; c++)
-        gt_table_add_column(part, gt_col_named(late->columns[c].name), late->columns[c].type);
+    gt_table *part = gt_table_new(gt_sheet_named(table->name), table->strings);
+    for (size_t c = 0; c < table->column_count; c++)
+        gt_table_add_column(part, gt_col_named(table->columns[c].name), table->columns[c].type);
     gt_table_add_rows(part, rows);
     return part;
 }
 
-void gt_table_read_part(const gt_table *late, size_t begin, size_t end, gt_table *part)
+void gt_table_read_part(const gt_table *table, size_t begin, size_t end, gt_table *part)
 {
     part->row_count = end - begin;
-    late->source->read(late->source->context, begin, end, part, 0);
+    if (table->source)
+        table->source->read(table->source->context, begin, end, part, 0);
+    else
+        for (size_t c = 0; c < table->column_count; c++)
+            gt_column_read(&table->columns[c], begin, end, &part->columns[c]);
+}
+
+bool gt_table_is_read_in_parts(const gt_table *table)
+{
+    enum { MOST_COLUMNS = 256 }; /* a part has as many */
+    if (table->source) return true;
+    bool is_outside = table->column_count && table->column_count <= MOST_COLUMNS &&
+                      gt_memory_is_outside(table->columns[0].ints);
+    for (size_t c = 0; is_outside && c < table->column_count; c++)
+        is_outside = table->columns[c].type != GT_TYPE_LIST;
+    return is_outside;
 }
 
 static void make_range(void *context, size_t begin, size_t end)

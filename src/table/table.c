@@ -232,6 +232,7 @@ void gt_table_widen_ints(gt_table *table)
 {
     for (size_t c = 0; c < table->column_count; c++) {
         gt_column *column = &table->columns[c];
+        gt_memory_poll_at(c);
         if (column->type == GT_TYPE_INT && gt_column_has_nulls(column, table->row_count))
             widen(column, table->row_count);
     }
@@ -242,6 +243,11 @@ void gt_table_widen_ints(gt_table *table)
 void gt_table_reserve(gt_table *table, size_t rows)
 {
     for (size_t c = 0; c < table->column_count; c++) gt_column_reserve(&table->columns[c], rows);
+}
+
+void gt_table_reserve_together(gt_table *table, size_t rows)
+{
+    for (size_t c = 0; c < table->column_count; c++) gt_column_lend(&table->columns[c], rows, &table->lent);
 }
 
 size_t gt_table_add_row(gt_table *table)

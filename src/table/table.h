@@ -132,12 +132,14 @@ void gt_table_rename(gt_table *table, gt_sheet sheet);
 bool gt_table_is(const gt_table *table, gt_sheet sheet);
 
 /* Makes a table late: it has `rows` rows, which the source gives, and no cells. Its columns must not have
- * nulls and are of any type but LIST. Only gt_table_make_rows, gt_table_free and the three functions after
+ * nulls and are of any type but LIST. Only gt_table_make_rows, gt_table_free and the functions after
  * this one are for late tables; what has only rows and columns to count and to name works, too. */
 void gt_table_set_source(gt_table *table, size_t rows, gt_row_source source);
-/* A table that has room for `rows` rows of a late one; and these rows in it, at most so many. */
-gt_table *gt_table_new_part(const gt_table *late, size_t rows);
-void gt_table_read_part(const gt_table *late, size_t begin, size_t end, gt_table *part);
+/* Whether a writer should read it in parts: a late table, or one that is outside memory (base/memory.h). */
+bool gt_table_is_read_in_parts(const gt_table *table);
+/* A table that has room for `rows` rows of such a one; and these rows in it, at most so many. */
+gt_table *gt_table_new_part(const gt_table *table, size_t rows);
+void gt_table_read_part(const gt_table *table, size_t begin, size_t end, gt_table *part);
 /* Gives a late table its cells, and every other table nothing. */
 void gt_table_make_rows(gt_table *table);
 
@@ -162,6 +164,8 @@ size_t gt_table_add_row(gt_table *table);
  * not null; other cells are null. Returns the index of the first new row. */
 size_t gt_table_add_rows(gt_table *table, size_t count);
 void gt_table_reserve(gt_table *table, size_t rows);
+/* The same for columns without cells: those of all are in few blocks. */
+void gt_table_reserve_together(gt_table *table, size_t rows);
 
 void gt_table_set_int(gt_table *table, size_t column, size_t row, int64_t value);
 void gt_table_set_float(gt_table *table, size_t column, size_t row, double value);

@@ -500,6 +500,7 @@ static void add_node_ids(gt_table *table, int64_t gpus_per_node, int64_t world_s
     size_t nodes = gt_table_add_column(table, GT_COL_NODE_ID, GT_TYPE_INT);
     for (size_t row = 0; row < table->row_count; row++) {
         int64_t rank = table->columns[ranks].ints[row];
+        gt_memory_poll_at(row);
         if (rank < world_size) gt_table_set_int(table, nodes, row, rank / gpus_per_node);
     }
 }
@@ -521,6 +522,7 @@ static void add_node_spans(gt_table *table, int64_t gpus_per_node)
     gt_int_list ranks = {0};
     for (size_t row = 0; row < table->row_count; row++) {
         uint32_t list = table->columns[lists].texts[row];
+        gt_memory_poll_at(row);
         if (!row || list != table->columns[lists].texts[row - 1])
             gt_int_list_read(&ranks, gt_interner_get(table->strings, list));
         double size = sizes == SIZE_MAX ? (double)NAN : gt_column_number(&table->columns[sizes], row);

@@ -148,6 +148,7 @@ static gt_table *make_sheet(const arrivals *by_rank, const gt_collective_sync *s
     size_t collectives = gt_table_add_column(table, GT_COL_NUM_COLLECTIVES, GT_TYPE_INT);
     size_t dur =
         gt_table_add_column(table, GT_COL_TOTAL_NCCL_DUR_US, gt_table_column(events, GT_COL_DUR)->type);
+    gt_table_reserve_together(table, seen);
     gt_table_add_rows(table, seen);
     size_t row = 0;
     for (int64_t rank = 0; rank < sync->matches->ranks; rank++) {

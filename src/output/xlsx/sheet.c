@@ -18,6 +18,7 @@
 
 enum { LINE_HEIGHT = 15 };
 enum { PIECE_CELLS = 16384 };  /* some hundred microseconds of work */
+enum { PART_ROWS = 256 };      /* of a table that is read in parts */
 enum { READABLE_WIDTH = 240 }; /* characters on a printed page, at about a third of the size on screen */
 
 const gt_number_format gt_number_formats[] = {
@@ -48,6 +49,8 @@ struct gt_xlsx_sheet {
 typedef struct sheet {
     gt_zip *zip;
     const gt_table *table;
+    const gt_table *cells; /* where the cells of the rows that are being written are, from row `first` on */
+    size_t first;
     const gt_dashboard *dashboard;
     const gt_dash_cell *const *dash_cells;
     size_t dash_done; /* of dash_cells, those written */
@@ -206,10 +209,10 @@ static void write_bool(sheet *s, size_t column, bool value)
 
 static void write_cell(sheet *s, size_t row, size_t c)
 {
-    const gt_column *column = &s->table->columns[c];
+    const gt_column *column = &s->cells->columns[c];
     int text_style = c > 0 ? GT_STYLE_TEXT : GT_STYLE_NONE;
     if (gt_column_is_null(column, row)) return;
-    gt_cell cell = gt_table_cell(s->table, c, row);
+    gt_cell cell = gt_table_cell(s->cells, c, row);
     switch (cell.type) {
     case GT_TYPE_INT:
         write_int(s, c, cell.integer);
@@ -356,14 +359,31 @@ static bool write_merges(sheet *s)
     return any;
 }
 
-static void write_rows(sheet *s, size_t begin, size_t end)
+static void write_cells(sheet *s, size_t begin, size_t end)
 {
     for (size_t row = begin; row < end; row++) {
         begin_row(s, s->fit.header_rows + row, "\">");
-        for (size_t c = 0; c < s->fit.columns; c++) write_cell(s, row, c);
+        for (size_t c = 0; c < s->fit.columns; c++) write_cell(s, row - s->first, c);
         write_dash_row(s, s->fit.header_rows + row);
         gt_zip_add(s->zip, "</row>");
     }
+}
+
+static void write_rows(sheet *s, size_t begin, size_t end)
+{
+    s->cells = s->table;
+    if (!gt_table_is_read_in_parts(s->table)) {
+        write_cells(s, begin, end);
+        return;
+    }
+    gt_table *part = gt_table_new_part(s->table, PART_ROWS);
+    s->cells = part;
+    for (s->first = begin; s->first < end; s->first += PART_ROWS) {
+        size_t part_end = end - s->first < PART_ROWS ? end : s->first + PART_ROWS;
+        gt_table_read_part(s->table, s->first, part_end, part);
+        write_cells(s, s->first, part_end);
+    }
+    gt_table_free(part);
 }
 
 static void write_rows_below(sheet *s)
