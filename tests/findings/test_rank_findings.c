@@ -10,6 +10,7 @@
 
 #include "base/memory.h"
 #include "findings/ranks/find.h"
+#include "findings/ranks/model.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
 
@@ -959,6 +960,62 @@ static void test_ready_before_start(void **state)
     gt_interner_free(strings);
 }
 
+/* ---- walks ---- */
+
+/* Ranks in pairs and, in every third collective, all together; the times of odd ranks go backwards. */
+static gt_rank_model *new_paired_model(size_t ranks, size_t rounds)
+{
+    gt_rank_model *m = gt_alloc_zero(1, sizeof *m);
+    size_t most = rounds * ranks, at = 0;
+    m->rank_count = ranks;
+    m->begins = gt_alloc_zero(rounds * ranks + 1, sizeof *m->begins);
+    m->entries = gt_alloc_zero(most, sizeof *m->entries);
+    m->rank_begins = gt_alloc_zero(ranks + 1, sizeof *m->rank_begins);
+    m->rank_entries = gt_alloc(most * sizeof *m->rank_entries);
+    m->rank_collectives = gt_alloc(most * sizeof *m->rank_collectives);
+    for (size_t round = 0; round < rounds; round++)
+        for (size_t r = 0; r < ranks; r++) {
+            uint32_t place = (uint32_t)(r * rounds + (r % 2 ? rounds - 1 - round : round));
+            m->entries[at] = (gt_rank_entry){.rank = (uint32_t)r,
+                                             .collective = (uint32_t)m->count,
+                                             .place = place,
+                                             .work_ns = (double)(1000 * r + round)};
+            m->rank_entries[place] = (uint32_t)at++;
+            m->rank_collectives[place] = (uint32_t)m->count;
+            bool is_last = r + 1 == ranks || (round % 3 && r % 2);
+            if (is_last) m->begins[++m->count] = at;
+        }
+    for (size_t r = 0; r <= ranks; r++) m->rank_begins[r] = r * rounds;
+    return m;
+}
+
+/* Tiles of many ranks, of few, and of one that has more entries than a tile; also from the last rank on. */
+static void test_walks_have_the_entries_of_ranks(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t ranks, rounds;
+    } sizes[] = {{1, 1}, {150, 3}, {150, 20}, {10, 700}, {3, 1500}};
+    for (size_t s = 0; s < GT_LENGTH(sizes); s++) {
+        size_t ranks = sizes[s].ranks, rounds = sizes[s].rounds;
+        gt_rank_model *m = new_paired_model(ranks, rounds);
+        gt_rank_walk walk = gt_rank_walk_begin(m);
+        for (size_t k = 0; k < 2 * ranks; k++) {
+            size_t r = k < ranks ? k : 2 * ranks - 1 - k;
+            const gt_rank_entry *entries = gt_rank_walk_to(&walk, r);
+            assert_int_equal(gt_rank_entry_count(m, r), rounds);
+            for (size_t i = 0; i < rounds; i++) {
+                size_t round = r % 2 ? rounds - 1 - i : i;
+                assert_int_equal(entries[i].rank, r);
+                assert_int_equal(entries[i].place, r * rounds + i);
+                assert_float_equal(entries[i].work_ns, (double)(1000 * r + round), 0);
+            }
+        }
+        gt_rank_walk_end(&walk);
+        gt_rank_model_free(m);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -989,6 +1046,7 @@ int main(void)
         cmocka_unit_test(test_reasons_of_the_verdict),
         cmocka_unit_test(test_facts),
         cmocka_unit_test(test_ready_before_start),
+        cmocka_unit_test(test_walks_have_the_entries_of_ranks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -57,17 +57,15 @@ uint32_t gt_most_frequent_index(uint32_t *indexes, size_t count)
 
 /* Whether more than one rank in twenty was ready for the collective before the base had ended: such work did
  * not wait for it. */
-static bool is_impossible(const gt_model_maker *m, size_t c, uint32_t base)
+static bool is_impossible(const gt_rank_model *model, size_t c, uint32_t base)
 {
-    const gt_rank_model *model = m->model;
     size_t compared = 0, earlier = 0;
     for (size_t i = model->begins[c]; i < model->begins[c + 1]; i++) {
         const gt_rank_entry *entry = &model->entries[i], *from = gt_rank_entry_of(model, base, entry->rank);
         gt_memory_poll_at(i);
         if (!from) continue;
         compared++;
-        earlier +=
-            (double)gt_maker_facts(m, entry)->ready_ns < (double)gt_maker_facts(m, from)->end_ns - CHANCE_NS;
+        earlier += (double)entry->ready_ns < (double)from->end_ns - CHANCE_NS;
     }
     return earlier * 20 > compared;
 }
@@ -108,11 +106,11 @@ void gt_maker_choose_bases(gt_model_maker *m, const uint32_t *places)
         for (size_t i = 0; i < count; i++) {
             gt_rank_entry *entry = &model->entries[begin + i];
             gt_memory_poll_at(i);
-            bases[i] = gt_maker_base(m, entry->rank, gt_maker_facts(m, entry)->base);
+            bases[i] = gt_maker_base(m, entry->rank, entry->base);
             entry->base = entry->reference = bases[i];
         }
         uint32_t usual = gt_most_frequent_index(bases, count);
-        while (usual != GT_NONE && places[usual] < places[c] && is_impossible(m, c, usual))
+        while (usual != GT_NONE && places[usual] < places[c] && is_impossible(model, c, usual))
             usual = chosen[usual];
         chosen[c] = usual;
         for (size_t i = begin; i < begin + count; i++) {

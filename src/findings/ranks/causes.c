@@ -265,6 +265,7 @@ size_t gt_late_causes_find(const gt_rank_summary *ranks, const gt_kernel_times *
                            double least_ns, gt_late_cause list[GT_LATE_CAUSES_MAX])
 {
     causes c = {list, 0, least_ns};
+    gt_memory_poll();
     add_kernels(&c, times, rank);
     add_gaps(&c, times, ranks[rank].facts);
     return c.count;
@@ -273,6 +274,7 @@ size_t gt_late_causes_find(const gt_rank_summary *ranks, const gt_kernel_times *
 void gt_rank_differences_find(const gt_kernel_times *times, const gt_rank_facts *facts,
                               double differences[GT_RANK_DIFFERENCES])
 {
+    gt_memory_poll();
     for (size_t i = 0; i < GT_CAUSES; i++)
         differences[i] = i == GT_CAUSE_COLLECTIVE ? 0 : facts->gap_ns[i] - times->usual_gap_ns[i];
     differences[GT_CAUSES] = kernels_of(facts, 0) - times->usual_kernel_ns;

@@ -17,18 +17,17 @@
 #include "schema/columns.h"
 
 /* By collective: which one of the groups of its first rank is it? */
-static uint32_t *find_ordinals(const gt_rank_model *model, const uint32_t *groups)
+static uint32_t *find_ordinals(const gt_rank_model *model, const uint32_t *groups, const int64_t *ranks)
 {
     uint32_t *ordinals = gt_alloc_zero(model->count + 1, sizeof *ordinals);
     for (size_t r = 0; r < model->rank_count; r++) {
         gt_map seen = {0};
         gt_memory_poll();
         for (size_t i = model->rank_begins[r]; i < model->rank_begins[r + 1]; i++) {
-            const gt_rank_entry *entry = gt_rank_entry_at(model, i);
-            uint32_t *ordinal = gt_map_put(&seen, groups[model->rows[entry->collective]], 0);
+            uint32_t collective = model->rank_collectives[i], row = model->rows[collective];
+            uint32_t *ordinal = gt_map_put(&seen, groups[row], 0);
             if (*ordinal == GT_MAP_NONE) *ordinal = (uint32_t)seen.count - 1;
-            if (model->entries[model->begins[entry->collective]].rank == r)
-                ordinals[entry->collective] = *ordinal;
+            if (ranks[row] == (int64_t)r) ordinals[collective] = *ordinal;
         }
         gt_map_free(&seen);
     }
@@ -64,7 +63,8 @@ void gt_maker_find_classes(gt_model_maker *m)
     const uint32_t *names = gt_table_column(events, GT_COL_COLLECTIVE_NAME)->texts;
     const int64_t *positions = gt_table_column(events, GT_COL_INDEX_IN_GROUP)->ints;
     const gt_column *sizes = gt_table_column(events, GT_COL_IN_MSG_SIZE_MB);
-    uint32_t *ordinals = find_ordinals(model, groups);
+    const int64_t *ranks = gt_table_column(events, GT_COL_RANK)->ints;
+    uint32_t *ordinals = find_ordinals(model, groups, ranks);
     gt_map kinds = {0}, places = {0}, classes = {0};
     model->class_of = gt_alloc((model->count + 1) * sizeof *model->class_of);
     for (size_t c = 0; c < model->count; c++) {

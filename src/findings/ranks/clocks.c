@@ -558,6 +558,7 @@ gt_table *gt_rank_clocks_sheet(const gt_rank_findings *found, const gt_rank_cloc
 {
     gt_table *sheet = gt_table_new(GT_SHEET_CLOCK_OFFSETS, strings);
     gt_table_add_columns(sheet, columns, GT_LENGTH(columns));
+    gt_table_reserve_together(sheet, found->rank_count);
     for (size_t r = 0; r < found->rank_count; r++) {
         const gt_rank_clock *clock = &clocks[r];
         size_t row = gt_table_add_row(sheet);

@@ -403,6 +403,7 @@ static void find_means(gt_rank_findings *found)
     double waits = 0, steps = 0;
     size_t known = 0;
     for (size_t r = 0; r < found->rank_count; r++) {
+        gt_memory_poll_at(r);
         if (!found->ranks[r].known) continue;
         waits += found->ranks[r].wait_ns;
         steps += found->ranks[r].facts->step_ns;

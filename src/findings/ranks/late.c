@@ -156,20 +156,15 @@ static void compare_peers(const peers *p, const gt_rank_summary *ranks, gt_rank_
     }
 }
 
-const gt_rank_entry *gt_rank_entry_at(const gt_rank_model *model, size_t place)
-{
-    return &model->entries[model->rank_entries[place]];
-}
-
 /* Works with the same base follow each other: a delay in the first is also in the next. So the largest one of
  * them counts. */
-double gt_rank_late_ns(const gt_rank_model *model, size_t rank)
+double gt_rank_late_ns(gt_rank_walk *walk, size_t rank)
 {
+    const gt_rank_model *model = walk->model;
+    const gt_rank_entry *entry = gt_rank_walk_to(walk, rank);
     double sum = 0, largest = -INFINITY;
     uint32_t base = GT_NONE;
-    gt_memory_poll();
-    for (size_t i = model->rank_begins[rank]; i < model->rank_begins[rank + 1]; i++) {
-        const gt_rank_entry *entry = gt_rank_entry_at(model, i);
+    for (size_t i = 0; i < gt_rank_entry_count(model, rank); i++, entry++) {
         if (!entry->is_measured || !entry->compared) continue;
         if (entry->base != base && isfinite(largest)) sum += largest;
         if (entry->base != base) largest = -INFINITY;
@@ -182,12 +177,13 @@ double gt_rank_late_ns(const gt_rank_model *model, size_t rank)
 
 /* As above, but what counts is the last work of each base: a rank that is faster is so from there on, while
  * the works before are as usual. */
-double gt_rank_last_late_ns(const gt_rank_model *model, size_t rank)
+double gt_rank_last_late_ns(gt_rank_walk *walk, size_t rank)
 {
+    const gt_rank_model *model = walk->model;
+    const gt_rank_entry *entry = gt_rank_walk_to(walk, rank);
     double sum = 0, last = 0;
     uint32_t base = GT_NONE;
-    for (size_t i = model->rank_begins[rank]; i < model->rank_begins[rank + 1]; i++) {
-        const gt_rank_entry *entry = gt_rank_entry_at(model, i);
+    for (size_t i = 0; i < gt_rank_entry_count(model, rank); i++, entry++) {
         if (!entry->is_measured || !entry->compared) continue;
         if (entry->base != base) sum += last;
         base = entry->base;
@@ -209,15 +205,15 @@ static void add_waits(const gt_rank_model *model, size_t collective, gt_rank_sum
     for (size_t i = model->begins[collective]; i < model->begins[collective + 1]; i++) {
         const gt_rank_entry *entry = &model->entries[i];
         gt_memory_poll_at(i);
-        const gt_rank_collective *c = &ranks[entry->rank].facts->collectives[entry->number];
-        if (!last || entry->dur_ns < last->dur_ns) last = entry;
+        if (!last || gt_rank_entry_dur(entry) < gt_rank_entry_dur(last)) last = entry;
         ranks[entry->rank].known = true;
-        if (!c->in_window) continue;
+        if (!entry->in_window) continue;
+        double wait = gt_rank_entry_dur(entry) - transfer;
         w->seen[entry->rank]++;
-        sum += entry->dur_ns - transfer;
-        ranks[entry->rank].wait_ns += entry->dur_ns - transfer;
+        sum += wait;
+        ranks[entry->rank].wait_ns += wait;
         /* Without the wait the collective would end earlier by that much, and as much less be exposed. */
-        ranks[entry->rank].exposed_wait_ns += fmin((double)c->exposed_ns, entry->dur_ns - transfer);
+        ranks[entry->rank].exposed_wait_ns += fmin((double)entry->exposed_ns, wait);
     }
     if (last->in_window) w->last[last->rank]++;
     w->blame_ns[last->rank] += sum;
@@ -230,22 +226,24 @@ static void add_waits(const gt_rank_model *model, size_t collective, gt_rank_sum
  *
  *     others   |base|== work ==|ready 1 .. waits |reference|== work ==|ready 2
  *     rank     |base|== longer work ====|ready 1 == longer work ============|ready 2 */
-static void carry_lateness(gt_rank_model *model, size_t rank)
+static void carry_lateness(gt_rank_model *model, gt_rank_walk *walk, size_t rank)
 {
+    const gt_rank_entry *entry = gt_rank_walk_to(walk, rank);
     uint32_t base = GT_NONE;
     double largest = 0, before_ns = 0;
-    gt_memory_poll();
-    for (size_t i = model->rank_begins[rank]; i < model->rank_begins[rank + 1]; i++) {
-        gt_rank_entry *entry = &model->entries[model->rank_entries[i]];
+    for (size_t i = 0; i < gt_rank_entry_count(model, rank); i++, entry++) {
         if (entry->base != base) largest = before_ns = 0;
         base = entry->base;
         if (!entry->compared || base == GT_NONE) continue;
+        double late_ns = entry->late_ns;
         if (entry->reference != base && !entry->is_of_class) {
-            double usual_ns = entry->compared_ns - entry->late_ns;
+            double usual_ns = entry->compared_ns - late_ns;
             double longer_ns = before_ns > 0 ? fmax(0, entry->work_ns - before_ns - usual_ns) : 0;
-            entry->late_ns = fmax(entry->late_ns, largest + longer_ns);
+            late_ns = fmax(late_ns, largest + longer_ns);
+            if (late_ns != entry->late_ns)
+                model->entries[model->rank_entries[entry->place]].late_ns = late_ns;
         }
-        largest = fmax(largest, entry->late_ns);
+        largest = fmax(largest, late_ns);
         before_ns = entry->work_ns;
     }
 }
@@ -260,16 +258,22 @@ void gt_rank_late_compare(gt_rank_model *model, gt_rank_summary *ranks)
     gt_rank_value *values = gt_alloc((most + 1) * sizeof *values);
     uint32_t *classes = gt_alloc((most + 1) * sizeof *classes);
     for (size_t c = 0; c < model->count; c++) compare_entries(model, c, ranks, values);
+    size_t *collectives = gt_alloc_zero(model->class_count + 1, sizeof *collectives);
+    for (size_t c = 0; c < model->count; c++) collectives[model->class_of[c]]++;
     for (size_t i = 0; i < model->class_count; i++) {
         peers p = {model, &model->class_entries[model->class_begins[i]],
                    model->class_begins[i + 1] - model->class_begins[i]};
-        bool are_several = p.count && peer(&p, 0)->collective != peer(&p, p.count - 1)->collective;
-        if (are_several) compare_peers(&p, ranks, values, classes);
+        if (collectives[i] > 1) compare_peers(&p, ranks, values, classes);
     }
+    gt_free(collectives);
     gt_free(classes);
-    for (size_t r = 0; r < model->rank_count; r++) carry_lateness(model, r);
+    gt_rank_walk walk = gt_rank_walk_begin(model);
+    for (size_t r = 0; r < model->rank_count; r++) carry_lateness(model, &walk, r);
+    gt_rank_walk_end(&walk);
+    walk = gt_rank_walk_begin(model);
     for (size_t r = 0; r < model->rank_count; r++)
-        if (ranks[r].known) ranks[r].late_ns = fmax(0, gt_rank_late_ns(model, r));
+        if (ranks[r].known) ranks[r].late_ns = fmax(0, gt_rank_late_ns(&walk, r));
+    gt_rank_walk_end(&walk);
     gt_free(values);
 }
 

@@ -85,6 +85,7 @@ static kinds find_kinds(const gt_rank_model *model, const gt_ranks_input *input,
     size_t size_count = 0;
     for (size_t c = 0; c < model->count; c++) {
         uint32_t row = model->rows[c];
+        gt_memory_poll();
         k.bytes[c] = gt_collective_link_bytes(events, row);
         k.kind_of[c] = k.group_of[c] = GT_NONE;
         if (!(k.bytes[c] >= LEAST_BYTES && k.bytes[c] < 1e18) || !is_whole(model, events, c)) continue;
@@ -183,7 +184,9 @@ static void compare_times(const gt_rank_model *model, const kinds *k, comparison
 
 static double usual_gbps_of(const gt_rank_model *model, const gt_ranks_input *input, size_t c)
 {
-    const char *device = input->facts[model->entries[model->begins[c]].rank]->device;
+    const int64_t *ranks = gt_table_column(input->sync->matches->events, GT_COL_RANK)->ints;
+    const char *device = input->facts[ranks[model->rows[c]]]->device;
+    gt_memory_poll();
     for (size_t i = 0; i < GT_LENGTH(usual); i++)
         if (strstr(device, usual[i].name)) return usual[i].gbps;
     return NAN;
@@ -234,6 +237,7 @@ static void describe(const gt_rank_model *model, const gt_ranks_input *input, co
     size_t largest = 0;
     found->has_rank = gt_alloc_zero(model->rank_count, sizeof *found->has_rank);
     for (size_t c = 0; c < model->count; c++) {
+        gt_memory_poll();
         found->count += k->kind_of[c] != GT_NONE;
         if (from->transfer_ns[c] >= model->transfer_ns[c]) continue;
         found->slow_count++;

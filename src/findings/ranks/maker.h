@@ -13,11 +13,6 @@ typedef struct gt_model_maker {
     double *offsets_ns;     /* by rank: its clock + this = the clock of its leader */
 } gt_model_maker;
 
-static inline const gt_rank_collective *gt_maker_facts(const gt_model_maker *m, const gt_rank_entry *entry)
-{
-    return &m->input->facts[entry->rank]->collectives[entry->number];
-}
-
 /* model.c: the leader of a rank; *offset becomes what its clock differs from the leader's. */
 uint32_t gt_maker_leader(gt_model_maker *m, uint32_t rank, double *offset);
 
@@ -30,8 +25,8 @@ const gt_rank_entry *gt_rank_entry_of(const gt_rank_model *model, uint32_t colle
 uint32_t gt_most_frequent_index(uint32_t *indexes, size_t count);
 /* A base of a rank as a collective of the model; one that is not in the model has a base in turn. */
 uint32_t gt_maker_base(const gt_model_maker *m, uint32_t rank, uint32_t number);
-/* Sets base, reference and previous of all entries. `places` has the place of each collective in the order.
- */
+/* Sets base, which is a collective of the rank before, reference and previous of all entries. `places` has
+ * the place of each collective in the order. */
 void gt_maker_choose_bases(gt_model_maker *m, const uint32_t *places);
 
 /* ---- classes.c ---- */

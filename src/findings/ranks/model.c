@@ -11,6 +11,9 @@
 
 /* ---- entries ---- */
 
+/* Of a row that becomes an entry if another rank has the collective, too. */
+static const uint32_t MARKED = GT_NONE - 1;
+
 /* Rows of nccl_long are in order of ranks. */
 static void find_first_rows(gt_model_maker *m)
 {
@@ -22,13 +25,19 @@ static void find_first_rows(gt_model_maker *m)
     while (rank <= m->input->rank_count) m->first_rows[rank++] = events->row_count;
 }
 
-/* The number of a row among its rank's, if the rank has facts of it. */
-static bool has_facts(const gt_model_maker *m, uint32_t row, int64_t rank, uint32_t *number)
+/* Marks the rows of which their ranks have facts: by rank, because those of a rank are together. */
+static void mark_rows(gt_model_maker *m)
 {
-    if (rank < 0 || (size_t)rank >= m->input->rank_count || !m->input->facts[rank]) return false;
-    const gt_rank_facts *facts = m->input->facts[rank];
-    *number = (uint32_t)(row - m->first_rows[rank]);
-    return *number < facts->collective_count && facts->collectives[*number].stream != GT_NONE;
+    const gt_table *events = m->input->sync->matches->events;
+    m->entry_of_row = gt_alloc(events->row_count * sizeof *m->entry_of_row);
+    for (size_t i = 0; i < events->row_count; i++) m->entry_of_row[i] = GT_NONE;
+    for (size_t r = 0; r < m->input->rank_count; r++) {
+        const gt_rank_facts *facts = m->input->facts[r];
+        size_t count = m->first_rows[r + 1] - m->first_rows[r];
+        gt_memory_poll_at(r);
+        for (size_t i = 0; facts && i < count && i < facts->collective_count; i++)
+            if (facts->collectives[i].stream != GT_NONE) m->entry_of_row[m->first_rows[r] + i] = MARKED;
+    }
 }
 
 static void add_collective(gt_model_maker *m, uint32_t collective)
@@ -37,53 +46,47 @@ static void add_collective(gt_model_maker *m, uint32_t collective)
     gt_rank_model *model = m->model;
     const int64_t *ranks = gt_table_column(matches->events, GT_COL_RANK)->ints;
     size_t begin = model->begins[model->count], at = begin;
-    double shortest = INFINITY;
     for (size_t i = matches->begins[collective]; i < matches->begins[collective + 1]; i++) {
-        uint32_t row = matches->rows[i], number;
+        uint32_t row = matches->rows[i];
         gt_memory_poll_at(i);
-        if (!has_facts(m, row, ranks[row], &number)) continue;
-        gt_rank_entry *entry = &model->entries[at];
-        *entry = (gt_rank_entry){.rank = (uint32_t)ranks[row],
-                                 .number = number,
-                                 .collective = (uint32_t)model->count,
-                                 .base = GT_NONE,
-                                 .reference = GT_NONE,
-                                 .previous = GT_NONE};
-        const gt_rank_collective *c = gt_maker_facts(m, entry);
-        entry->dur_ns = (double)(c->end_ns - c->start_ns);
-        entry->step = c->step;
-        entry->in_window = c->in_window;
-        shortest = fmin(shortest, entry->dur_ns);
+        if (m->entry_of_row[row] == GT_NONE) continue;
+        uint32_t rank = (uint32_t)ranks[row];
+        model->entries[at] = (gt_rank_entry){.rank = rank,
+                                             .number = (uint32_t)(row - m->first_rows[rank]),
+                                             .collective = (uint32_t)model->count,
+                                             .base = GT_NONE,
+                                             .reference = GT_NONE,
+                                             .previous = GT_NONE};
         if (at == begin) model->rows[model->count] = row;
         at++;
     }
     if (at - begin < 2) return; /* nobody to wait for */
     for (size_t i = begin; i < at; i++)
         m->entry_of_row[m->first_rows[model->entries[i].rank] + model->entries[i].number] = (uint32_t)i;
-    model->transfer_ns[model->count++] = shortest;
+    model->count++;
     model->begins[model->count] = at;
 }
 
 static void add_entries(gt_model_maker *m)
 {
     const gt_collective_sync *sync = m->input->sync;
-    const gt_collective_matches *matches = sync->matches;
     gt_rank_model *model = m->model;
-    size_t rows = matches->events->row_count;
+    size_t rows = sync->matches->events->row_count;
     model->begins = gt_alloc_zero(sync->count + 1, sizeof *model->begins);
     model->entries = gt_alloc(rows * sizeof *model->entries);
     model->transfer_ns = gt_alloc(sync->count * sizeof *model->transfer_ns);
     model->rows = gt_alloc(sync->count * sizeof *model->rows);
-    m->entry_of_row = gt_alloc(rows * sizeof *m->entry_of_row);
-    for (size_t i = 0; i < rows; i++) m->entry_of_row[i] = GT_NONE;
+    mark_rows(m);
     for (size_t i = 0; i < sync->count; i++) add_collective(m, sync->collectives[i]);
+    for (size_t i = 0; i < rows; i++)
+        if (m->entry_of_row[i] == MARKED) m->entry_of_row[i] = GT_NONE;
 }
 
 /* ---- the entries of each rank in order of time ---- */
 
 typedef struct place {
     int64_t start_ns;
-    uint32_t entry;
+    uint32_t entry, stream, collective;
 } place;
 
 static int by_start(const void *a, const void *b)
@@ -93,53 +96,94 @@ static int by_start(const void *a, const void *b)
     return (x->entry > y->entry) - (x->entry < y->entry);
 }
 
+static void count_in_ranks(gt_rank_model *model)
+{
+    size_t count = model->begins[model->count];
+    model->rank_begins = gt_alloc_zero(model->rank_count + 1, sizeof *model->rank_begins);
+    for (size_t i = 0; i < count; i++) {
+        gt_memory_poll_at(i);
+        model->rank_begins[model->entries[i].rank + 1]++;
+    }
+    for (size_t r = 0; r < model->rank_count; r++) model->rank_begins[r + 1] += model->rank_begins[r];
+    model->rank_entries = gt_alloc(count * sizeof *model->rank_entries);
+    model->rank_collectives = gt_alloc(count * sizeof *model->rank_collectives);
+}
+
+/* Takes over the facts of a rank, and lists its entries. Returns how many there are. */
+static size_t add_facts(gt_model_maker *m, size_t rank, place *places)
+{
+    const gt_rank_facts *facts = m->input->facts[rank];
+    const uint32_t *entry_of_row = &m->entry_of_row[m->first_rows[rank]];
+    size_t rows = m->first_rows[rank + 1] - m->first_rows[rank], count = 0;
+    for (uint32_t i = 0; facts && i < rows && i < facts->collective_count; i++) {
+        if (entry_of_row[i] == GT_NONE) continue;
+        const gt_rank_collective *c = &facts->collectives[i];
+        gt_rank_entry *entry = &m->model->entries[entry_of_row[i]];
+        entry->ready_ns = c->ready_ns;
+        entry->start_ns = c->start_ns;
+        entry->end_ns = c->end_ns;
+        entry->exposed_ns = c->exposed_ns;
+        entry->base = c->base; /* of the rank's; see gt_maker_choose_bases */
+        entry->step = c->step;
+        entry->in_window = c->in_window;
+        places[count++] = (place){c->start_ns, entry_of_row[i], c->stream, entry->collective};
+    }
+    return count;
+}
+
+/* The collective before each on its stream; `last` is by stream. */
+static uint32_t *find_previous(gt_rank_model *model, const place *places, size_t count, uint32_t *last,
+                               size_t *capacity)
+{
+    for (size_t i = 0; i < *capacity; i++) last[i] = GT_NONE;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t stream = places[i].stream;
+        if (stream >= *capacity) {
+            size_t before = *capacity;
+            last = gt_grow(last, capacity, (size_t)stream + 1, sizeof *last);
+            for (size_t k = before; k < *capacity; k++) last[k] = GT_NONE;
+        }
+        model->entries[places[i].entry].previous = last[stream];
+        last[stream] = places[i].collective;
+    }
+    return last;
+}
+
 static void order_in_ranks(gt_model_maker *m)
 {
     gt_rank_model *model = m->model;
-    size_t count = model->begins[model->count];
-    size_t *begins = gt_alloc_zero(model->rank_count + 2, sizeof *begins);
-    for (size_t i = 0; i < count; i++) {
-        gt_memory_poll_at(i);
-        begins[model->entries[i].rank + 2]++;
-    }
-    for (size_t r = 2; r < model->rank_count + 2; r++) begins[r] += begins[r - 1];
-    place *places = gt_alloc(count * sizeof *places);
-    for (size_t i = 0; i < count; i++) {
-        gt_memory_poll_at(i);
-        places[begins[model->entries[i].rank + 1]++] =
-            (place){gt_maker_facts(m, &model->entries[i])->start_ns, (uint32_t)i};
-    }
-    model->rank_begins = begins;
-    model->rank_entries = gt_alloc(count * sizeof *model->rank_entries);
+    size_t most = 0, capacity = 0;
+    uint32_t *last = NULL;
+    count_in_ranks(model);
     for (size_t r = 0; r < model->rank_count; r++)
-        if (begins[r + 1] > begins[r])
-            qsort(places + begins[r], begins[r + 1] - begins[r], sizeof *places, by_start);
-    for (size_t i = 0; i < count; i++) model->rank_entries[i] = places[i].entry;
-    gt_free(places);
-}
-
-/* The collective before each on its stream. */
-static void find_previous(gt_model_maker *m)
-{
-    gt_rank_model *model = m->model;
-    uint32_t *last = NULL; /* by stream */
-    size_t capacity = 0;
+        if (gt_rank_entry_count(model, r) > most) most = gt_rank_entry_count(model, r);
+    place *places = gt_alloc((most + 1) * sizeof *places);
     for (size_t r = 0; r < model->rank_count; r++) {
         gt_memory_poll();
-        for (size_t i = 0; i < capacity; i++) last[i] = GT_NONE;
-        for (size_t i = model->rank_begins[r]; i < model->rank_begins[r + 1]; i++) {
-            gt_rank_entry *entry = &model->entries[model->rank_entries[i]];
-            uint32_t stream = gt_maker_facts(m, entry)->stream;
-            if (stream >= capacity) {
-                size_t before = capacity;
-                last = gt_grow(last, &capacity, (size_t)stream + 1, sizeof *last);
-                for (size_t k = before; k < capacity; k++) last[k] = GT_NONE;
-            }
-            entry->previous = last[stream];
-            last[stream] = entry->collective;
+        size_t count = add_facts(m, r, places);
+        if (count) qsort(places, count, sizeof *places, by_start);
+        for (size_t i = 0; i < count; i++) {
+            size_t at = model->rank_begins[r] + i;
+            model->rank_entries[at] = places[i].entry;
+            model->rank_collectives[at] = places[i].collective;
+            model->entries[places[i].entry].place = (uint32_t)at;
         }
+        last = find_previous(model, places, count, last, &capacity);
     }
+    gt_free(places);
     gt_free(last);
+}
+
+static void find_transfers(gt_rank_model *model)
+{
+    for (size_t c = 0; c < model->count; c++) {
+        double shortest = INFINITY;
+        for (size_t i = model->begins[c]; i < model->begins[c + 1]; i++) {
+            gt_memory_poll_at(i);
+            shortest = fmin(shortest, gt_rank_entry_dur(&model->entries[i]));
+        }
+        model->transfer_ns[c] = shortest;
+    }
 }
 
 /* ---- in which order collectives can be run ---- */
@@ -156,8 +200,7 @@ static void order_collectives(gt_rank_model *model)
     for (size_t r = 0; r < model->rank_count; r++) {
         gt_memory_poll_at(r);
         next[r] = model->rank_begins[r];
-        if (next[r] < model->rank_begins[r + 1])
-            waiting[model->entries[model->rank_entries[next[r]]].collective]++;
+        if (next[r] < model->rank_begins[r + 1]) waiting[model->rank_collectives[next[r]]]++;
     }
     for (size_t c = 0; c < model->count; c++)
         if (waiting[c] == model->begins[c + 1] - model->begins[c]) model->order[count++] = (uint32_t)c;
@@ -173,12 +216,12 @@ static void order_collectives(gt_rank_model *model)
             uint32_t rank = model->entries[i].rank;
             size_t end = model->rank_begins[rank + 1];
             bool moved = false;
-            while (next[rank] < end && done[model->entries[model->rank_entries[next[rank]]].collective]) {
+            while (next[rank] < end && done[model->rank_collectives[next[rank]]]) {
                 next[rank]++;
                 moved = true;
             }
             if (!moved || next[rank] == end) continue;
-            uint32_t ahead = model->entries[model->rank_entries[next[rank]]].collective;
+            uint32_t ahead = model->rank_collectives[next[rank]];
             if (++waiting[ahead] == model->begins[ahead + 1] - model->begins[ahead])
                 model->order[count++] = ahead;
         }
@@ -221,14 +264,14 @@ static void align_clocks(gt_model_maker *m)
     for (size_t k = 0; k < model->count; k++) {
         size_t c = model->order[k];
         const gt_rank_entry *first = &model->entries[model->begins[c]];
-        double first_end = (double)gt_maker_facts(m, first)->end_ns, first_offset;
+        double first_end = (double)first->end_ns, first_offset;
         for (size_t i = model->begins[c] + 1; i < model->begins[c + 1]; i++) {
             double offset;
             gt_memory_poll_at(i);
             uint32_t top = gt_maker_leader(m, first->rank, &first_offset);
             uint32_t other = gt_maker_leader(m, model->entries[i].rank, &offset);
             if (other == top) continue;
-            double end = (double)gt_maker_facts(m, &model->entries[i])->end_ns;
+            double end = (double)model->entries[i].end_ns;
             m->leaders[other] = top;
             m->offsets_ns[other] = first_end + first_offset - end - offset;
         }
@@ -256,7 +299,7 @@ gt_rank_model *gt_rank_model_new(const gt_ranks_input *input)
     find_first_rows(&m);
     add_entries(&m);
     order_in_ranks(&m);
-    find_previous(&m);
+    find_transfers(model);
     order_collectives(model);
     uint32_t *places = gt_alloc(model->count * sizeof *places); /* by collective: its place in the order */
     for (size_t i = 0; i < model->count; i++) places[model->order[i]] = (uint32_t)i;
@@ -286,6 +329,7 @@ void gt_rank_model_free(gt_rank_model *model)
     gt_free(model->class_entries);
     gt_free(model->rank_begins);
     gt_free(model->rank_entries);
+    gt_free(model->rank_collectives);
     gt_free(model->tail_ns);
     gt_free(model->begin_ns);
     gt_free(model->ends);

@@ -27,20 +27,22 @@
 typedef struct gt_rank_entry {
     uint32_t rank;
     uint32_t number;     /* among the collectives of its rank */
+    uint32_t place;      /* in rank_entries */
     uint32_t collective; /* of the model */
     uint32_t base;       /* collective on whose end the work waited; GT_NONE: the start of the window */
     uint32_t reference;  /* collective from whose end on ranks are compared: the base of most ranks */
     uint32_t previous;   /* collective before it on its stream; GT_NONE */
     int32_t step;
-    bool in_window;     /* of its rank */
-    bool is_measured;   /* it is in the window that is run */
-    bool compared;      /* late_ns is known */
+    int64_t ready_ns, start_ns, end_ns, exposed_ns; /* as in the facts */
+    bool in_window;                                 /* of its rank */
+    bool is_measured;                               /* it is in the window that is run */
+    bool compared;                                  /* late_ns is known */
     bool is_of_class;   /* it was compared over its class, from the end of the base on */
     double work_ns;     /* from the end of the base until it was ready; without base, its ready time on the
                            common clock */
     double compared_ns; /* the same from the end of the reference; without, from the tail that is put before
                            the window */
-    double lag_ns, dur_ns;
+    double lag_ns;
     double late_ns;      /* of work_ns, more than the median rank's; may be negative */
     double node_late_ns; /* the part that all ranks of its node have; 0 unless the node is slow */
 } gt_rank_entry;
@@ -51,13 +53,14 @@ typedef struct gt_rank_model {
     gt_rank_entry *entries;
     uint32_t *order;     /* in which collectives can be run: each after those of its ranks before it */
     double *transfer_ns; /* by collective: the shortest duration */
-    uint32_t *rows;      /* by collective: a row of nccl_long, for its name and size */
+    uint32_t *rows;      /* by collective: the row of nccl_long of its first entry */
     uint32_t *class_of;  /* by collective: those of one class are at the same place of the program */
     size_t class_count;
     size_t *class_begins; /* class i has entries class_entries[class_begins[i]] ... */
     uint32_t *class_entries;
     size_t *rank_begins; /* by rank: entries in order of time are rank_entries[rank_begins[rank] ...] */
     uint32_t *rank_entries;
+    uint32_t *rank_collectives; /* the collectives of these entries */
     uint32_t *component; /* by rank: the same one for ranks that collectives connect, directly or through
                             others; GT_NONE: it has no collective */
     double *steps;       /* by rank: in its window */
@@ -76,6 +79,35 @@ typedef struct gt_rank_model {
 
 gt_rank_model *gt_rank_model_new(const gt_ranks_input *input);
 void gt_rank_model_free(gt_rank_model *model);
+
+/* How long a rank was in a collective. */
+static inline double gt_rank_entry_dur(const gt_rank_entry *entry)
+{
+    return (double)(entry->end_ns - entry->start_ns);
+}
+
+/* walk.c: the entries of one rank after the other, in order of time. They are copies, as they are when the
+ * walk comes to the rank, or a few ranks before; they stay until it goes on:
+ *
+ *     gt_rank_walk walk = gt_rank_walk_begin(model);
+ *     for (size_t r = 0; r < model->rank_count; r++) {
+ *         const gt_rank_entry *entries = gt_rank_walk_to(&walk, r);
+ *         for (size_t i = 0; i < gt_rank_entry_count(model, r); i++) ...
+ *     }
+ *     gt_rank_walk_end(&walk);
+ */
+typedef struct gt_rank_walk {
+    const gt_rank_model *model;
+    size_t begin, end;      /* ranks whose entries are copied */
+    gt_rank_entry *entries; /* of these ranks */
+    bool *has_entry;
+    size_t capacity;
+} gt_rank_walk;
+
+gt_rank_walk gt_rank_walk_begin(const gt_rank_model *model);
+const gt_rank_entry *gt_rank_walk_to(gt_rank_walk *walk, size_t rank);
+void gt_rank_walk_end(gt_rank_walk *walk);
+size_t gt_rank_entry_count(const gt_rank_model *model, size_t rank);
 
 /* What would be different. {0} changes nothing. */
 typedef struct gt_rank_repair {
@@ -106,12 +138,10 @@ bool gt_rank_model_other_runs(const gt_rank_model *model, const gt_ranks_input *
 void gt_rank_late_find(gt_rank_model *model, gt_rank_summary *ranks); /* needs their nodes */
 /* The lateness alone, again: after is_unusual of ranks has changed. */
 void gt_rank_late_compare(gt_rank_model *model, gt_rank_summary *ranks);
-/* The entry of a rank at `place`, from rank_begins[rank] to rank_begins[rank + 1] - 1. */
-const gt_rank_entry *gt_rank_entry_at(const gt_rank_model *model, size_t place);
 /* The lateness of a rank per step, without what its node is late; may be negative. */
-double gt_rank_late_ns(const gt_rank_model *model, size_t rank);
+double gt_rank_late_ns(gt_rank_walk *walk, size_t rank);
 /* The same at the last work after each base, with its node's: clearly negative if the rank is fast. */
-double gt_rank_last_late_ns(const gt_rank_model *model, size_t rank);
+double gt_rank_last_late_ns(gt_rank_walk *walk, size_t rank);
 
 /* noise.c: by how much a rank must be late per step so that it is no chance. */
 double gt_rank_least_late(const gt_rank_model *model, const gt_rank_summary *ranks, double step_ns);

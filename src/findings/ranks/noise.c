@@ -108,20 +108,21 @@ static double *find_additions(const gt_rank_model *model, entry_time *time_of)
 {
     size_t count = model->begins[model->count];
     double *additions = gt_alloc((count + 1) * sizeof *additions);
+    gt_rank_walk walk = gt_rank_walk_begin(model);
     for (size_t i = 0; i < count; i++) additions[i] = NAN;
     for (size_t r = 0; r < model->rank_count; r++) {
+        const gt_rank_entry *entry = gt_rank_walk_to(&walk, r);
         uint32_t base = GT_NONE;
         double before = 0;
-        gt_memory_poll();
-        for (size_t i = model->rank_begins[r]; i < model->rank_begins[r + 1]; i++) {
-            const gt_rank_entry *entry = gt_rank_entry_at(model, i);
+        for (size_t i = 0; i < gt_rank_entry_count(model, r); i++, entry++) {
             if (!entry->is_measured || !entry->compared) continue;
             if (entry->base != base) before = 0;
             base = entry->base;
-            additions[entry - model->entries] = time_of(entry) - before;
+            additions[model->rank_entries[entry->place]] = time_of(entry) - before;
             before = time_of(entry);
         }
     }
+    gt_rank_walk_end(&walk);
     return additions;
 }
 
@@ -247,7 +248,7 @@ static double own_spread(const gt_rank_model *model, size_t rank, const own_work
     size_t count = 0, steps = (size_t)fmin(fmax(1, round(model->steps[rank])), 1e9);
     gt_memory_poll();
     for (size_t i = model->rank_begins[rank]; i < model->rank_begins[rank + 1]; i++) {
-        own_work work = compared[gt_rank_entry_at(model, i) - model->entries];
+        own_work work = compared[model->rank_entries[i]];
         if (!isnan(work.more_ns)) works[count++] = work;
     }
     if (count < LEAST_WORKS)
@@ -281,11 +282,13 @@ static double least_late_of_own(const gt_rank_model *model, const gt_rank_summar
     double *values = gt_alloc((most + 1) * sizeof *values);
     double *spreads = gt_alloc((model->rank_count + 1) * sizeof *spreads);
     double *sums = gt_alloc((model->rank_count + 1) * sizeof *sums);
+    gt_rank_walk walk = gt_rank_walk_begin(model);
     for (size_t r = 0; r < model->rank_count; r++) {
         if (!ranks[r].known) continue;
         spreads[known] = own_spread(model, r, compared, works, values);
-        sums[known++] = gt_rank_late_ns(model, r);
+        sums[known++] = gt_rank_late_ns(&walk, r);
     }
+    gt_rank_walk_end(&walk);
     qsort(spreads, known, sizeof *spreads, by_size);
     qsort(sums, known, sizeof *sums, by_size);
     /* Of fewer than four ranks, the usual one varies as much as the others. */
@@ -306,8 +309,10 @@ double gt_rank_least_late(const gt_rank_model *model, const gt_rank_summary *ran
 {
     gt_rank_value *values = gt_alloc((model->rank_count + 1) * sizeof *values);
     size_t known = 0;
+    gt_rank_walk walk = gt_rank_walk_begin(model);
     for (size_t r = 0; r < model->rank_count; r++)
-        if (ranks[r].known) values[known++] = (gt_rank_value){ranks[r].node, gt_rank_late_ns(model, r)};
+        if (ranks[r].known) values[known++] = (gt_rank_value){ranks[r].node, gt_rank_late_ns(&walk, r)};
+    gt_rank_walk_end(&walk);
     double of_sums = known ? spread_of(values, known) : 0;
     double spread = spread_of_works(model, ranks, values);
     gt_free(values);

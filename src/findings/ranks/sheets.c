@@ -105,8 +105,11 @@ static gt_table *causes_sheet(const gt_rank_findings *found, gt_interner *string
         gt_free(name);
     }
     gt_table_add_columns(sheet, last_columns, LAST_COLUMNS);
-    for (size_t r = 0; r < found->rank_count; r++)
+    gt_table_reserve_together(sheet, found->rank_count);
+    for (size_t r = 0; r < found->rank_count; r++) {
+        gt_memory_poll_at(r);
         if (found->ranks[r].known) fill_rank(sheet, found, r);
+    }
     return sheet;
 }
 
@@ -141,6 +144,7 @@ static gt_table *overview_sheet(const gt_rank_findings *found, gt_interner *stri
     const char *device = "unknown";
     for (size_t r = 0; r < found->rank_count; r++) {
         const gt_rank_facts *facts = found->ranks[r].facts;
+        gt_memory_poll_at(r);
         /* A trace that cannot be compared makes the others less certain. */
         gt_trust_level own = facts ? facts->trust : GT_TRUST_WARN;
         if (own > trust) trust = own;

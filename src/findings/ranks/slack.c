@@ -143,16 +143,17 @@ static void pass_on(const gt_rank_facts *f, const bool *in_model, double *slack)
 }
 
 /* By link: the slack of its entry. */
-static void fill_slack(const gt_rank_model *model, const gt_rank_times *t, const double *latest, size_t rank,
+static void fill_slack(gt_rank_walk *walk, const gt_rank_times *t, const double *latest, size_t rank,
                        bool *in_model, double *slack, size_t count)
 {
+    const gt_rank_model *model = walk->model;
+    const gt_rank_entry *e = gt_rank_walk_to(walk, rank);
     for (size_t i = 0; i <= count; i++) {
         slack[i] = INFINITY;
         in_model[i] = false;
     }
     const gt_rank_entry *end = model->end_of[rank] == GT_NONE ? NULL : &model->ends[model->end_of[rank]];
-    for (size_t i = model->rank_begins[rank]; i < model->rank_begins[rank + 1]; i++) {
-        const gt_rank_entry *e = &model->entries[model->rank_entries[i]];
+    for (size_t i = 0; i < gt_rank_entry_count(model, rank); i++, e++) {
         double allowed = latest[e->collective] - model->transfer_ns[e->collective] - e->lag_ns;
         slack[e->number] = fmax(0, allowed - gt_rank_entry_ready(e, t->ends));
         in_model[e->number] = true;
@@ -206,16 +207,15 @@ static void add_link(adder *a, const gt_rank_facts *f, uint32_t rank, const gt_r
     }
 }
 
-static void add_rank(adder *a, const gt_rank_model *model, const gt_rank_times *t, const double *latest,
+static void add_rank(adder *a, gt_rank_walk *walk, const gt_rank_times *t, const double *latest,
                      const gt_rank_facts *f, uint32_t rank)
 {
     size_t count = f->collective_count, names = f->piece_name_count;
     double *slack = gt_alloc((count + 1) * sizeof *slack);
     bool *in_model = gt_alloc((count + 1) * sizeof *in_model);
-    gt_memory_poll();
     if (names > a->name_count) a->names = gt_grow(a->names, &a->name_count, names, sizeof *a->names);
     for (size_t i = 0; i < names; i++) a->names[i] = GT_NONE;
-    fill_slack(model, t, latest, rank, in_model, slack, count);
+    fill_slack(walk, t, latest, rank, in_model, slack, count);
     pass_on(f, in_model, slack);
     for (size_t i = 0; i <= count; i++)
         if (i == count || f->collectives[i].in_window) add_link(a, f, rank, &f->links[i], slack[i]);
@@ -300,9 +300,11 @@ gt_op_times gt_op_times_new(const gt_rank_findings *found, const gt_ranks_input 
     gt_op_times times = {0};
     adder a = {.times = &times, .strings = input->sync->matches->events->strings};
     double *latest = latest_ends(model, t);
+    gt_rank_walk walk = gt_rank_walk_begin(model);
     for (uint32_t r = 0; r < found->rank_count; r++)
         if (found->ranks[r].known && input->facts[r]->links)
-            add_rank(&a, model, t, latest, input->facts[r], r);
+            add_rank(&a, &walk, t, latest, input->facts[r], r);
+    gt_rank_walk_end(&walk);
     if (times.count) sort_by_name(&times);
     find_usual(&times, found);
     gt_free(a.names);

@@ -147,6 +147,7 @@ void gt_rank_steps_add_sheets(const gt_rank_findings *found, gt_interner *string
     gt_table *ranks = gt_table_new(GT_SHEET_RANK_STEP_TIMES, strings);
     gt_table_add_columns(steps, step_columns, GT_LENGTH(step_columns));
     gt_table_add_columns(ranks, rank_columns, GT_LENGTH(rank_columns));
+    gt_table_reserve_together(ranks, found->rank_count);
     for (size_t begin = 0, end; begin < count; begin = end) {
         for (end = begin; end < count && times[end].number == times[begin].number;) end++;
         add_step(steps, found, times + begin, end - begin, values);

@@ -68,6 +68,7 @@ static void set_common_lateness(const gt_late_search *s, size_t node, gt_rank_en
                                 double *values)
 {
     size_t found = 0;
+    gt_memory_poll();
     for (size_t i = 0; i < count; i++)
         if (s->node_of[entries[i].rank] == node && entries[i].compared) values[found++] = entries[i].late_ns;
     double common = gt_rank_median(values, found);
@@ -154,9 +155,11 @@ static double usual_own_ns(const gt_rank_findings *found)
 {
     gt_rank_value *values = gt_alloc((found->rank_count + 1) * sizeof *values);
     size_t count = 0;
-    for (size_t r = 0; r < found->rank_count; r++)
+    for (size_t r = 0; r < found->rank_count; r++) {
+        gt_memory_poll_at(r);
         if (found->ranks[r].known)
             values[count++] = (gt_rank_value){found->ranks[r].node, own_ns(found->ranks[r].facts)};
+    }
     double usual = gt_rank_usual(values, count);
     gt_free(values);
     return usual;
@@ -164,9 +167,10 @@ static double usual_own_ns(const gt_rank_findings *found)
 
 /* A rank that waits for a late one can do some of its work meanwhile; that does not make it fast. So it must
  * also do less. */
-static bool is_fast(const gt_late_search *s, size_t rank, double least_ns, double usual_ns)
+static bool is_fast(const gt_late_search *s, gt_rank_walk *walk, size_t rank, double least_ns,
+                    double usual_ns)
 {
-    double earlier_ns = -gt_rank_last_late_ns(s->model, rank);
+    double earlier_ns = -gt_rank_last_late_ns(walk, rank);
     return earlier_ns >= least_ns && own_ns(s->found->ranks[rank].facts) <= usual_ns - earlier_ns / 2;
 }
 
@@ -178,10 +182,12 @@ static void find_fast(gt_late_search *s)
     for (size_t r = 0; r < found->rank_count; r++) known += found->ranks[r].known;
     double part = known < 4 ? LEAST_FAST_OF_FEW : LEAST_FAST; /* one of three is often fast by chance */
     double least = fmax(s->least_ns, part * found->step_ns), usual = usual_own_ns(found);
+    gt_rank_walk walk = gt_rank_walk_begin(s->model);
     for (size_t r = 0; r < found->rank_count; r++) {
-        found->ranks[r].is_unusual = found->ranks[r].known && !is_fast(s, r, least, usual);
+        found->ranks[r].is_unusual = found->ranks[r].known && !is_fast(s, &walk, r, least, usual);
         fast += found->ranks[r].known && !found->ranks[r].is_unusual;
     }
+    gt_rank_walk_end(&walk);
     found->few_are_usual = fast && 2 * fast < known;
     for (size_t r = 0; !found->few_are_usual && r < found->rank_count; r++)
         found->ranks[r].is_unusual = false;
@@ -202,11 +208,13 @@ void gt_search_suspects(gt_late_search *s)
         s->late_nodes[s->suspects[i].index] = true;
         set_node_lateness(s, s->suspects[i].index, values);
     }
+    gt_rank_walk walk = gt_rank_walk_begin(s->model);
     for (size_t r = 0; r < found->rank_count; r++) {
         if (!found->ranks[r].known) continue;
-        double late = gt_rank_late_ns(s->model, r); /* without its node's */
+        double late = gt_rank_late_ns(&walk, r); /* without its node's */
         if (late >= s->least_ns) add_suspect(s, (gt_suspect){.index = r, .rank = r, .late_ns = late});
     }
+    gt_rank_walk_end(&walk);
     if (s->suspect_count) qsort(s->suspects, s->suspect_count, sizeof *s->suspects, later_first);
     gt_free(values);
 }

@@ -215,23 +215,21 @@ static char *late_advice(const gt_rank_findings *found, const gt_late_group *gro
 
 /* In how many of the collectives that are measured is it late? By at least half of what it is late on average
  * after each base. */
-static double late_pct(const gt_rank_model *model, size_t rank)
+static double late_pct(gt_rank_walk *walk, size_t rank)
 {
-    size_t first = model->rank_begins[rank], end = model->rank_begins[rank + 1], bases = 0, count = 0,
-           late = 0;
+    const gt_rank_entry *entries = gt_rank_walk_to(walk, rank);
+    size_t all = gt_rank_entry_count(walk->model, rank), bases = 0, count = 0, late = 0;
     uint32_t base = GT_NONE;
-    for (size_t i = first; i < end; i++) {
-        const gt_rank_entry *entry = gt_rank_entry_at(model, i);
-        if (!entry->compared || !entry->is_measured) continue;
-        bases += !count++ || entry->base != base;
-        base = entry->base;
+    for (size_t i = 0; i < all; i++) {
+        if (!entries[i].compared || !entries[i].is_measured) continue;
+        bases += !count++ || entries[i].base != base;
+        base = entries[i].base;
     }
     if (!count) return 0;
-    double least = gt_rank_late_ns(model, rank) * model->steps[rank] / (double)bases / 2;
-    for (size_t i = first; i < end; i++) {
-        const gt_rank_entry *entry = gt_rank_entry_at(model, i);
-        late += entry->compared && entry->is_measured && entry->late_ns > 0 && entry->late_ns > least;
-    }
+    double least = gt_rank_late_ns(walk, rank) * walk->model->steps[rank] / (double)bases / 2;
+    for (size_t i = 0; i < all; i++)
+        late += entries[i].compared && entries[i].is_measured && entries[i].late_ns > 0 &&
+                entries[i].late_ns > least;
     return 100.0 * (double)late / (double)count;
 }
 
@@ -313,15 +311,16 @@ static char *late_evidence(const gt_rank_findings *found, const gt_late_group *g
 
 /* In which step is a rank late, if it is so in one only? Lateness of works with one base is counted once. -1:
  * in several, or there are too few to tell. */
-static int32_t only_late_step(const gt_rank_model *model, size_t rank)
+static int32_t only_late_step(gt_rank_walk *walk, size_t rank)
 {
+    const gt_rank_model *model = walk->model;
     enum { LEAST_STEPS = 3 };
     double all = 0, of_step = 0, most = 0, largest = 0;
     int32_t step = -1, most_step = -1;
     uint32_t base = GT_NONE;
     if (model->steps[rank] < LEAST_STEPS) return -1;
-    for (size_t i = model->rank_begins[rank]; i < model->rank_begins[rank + 1]; i++) {
-        const gt_rank_entry *entry = gt_rank_entry_at(model, i);
+    const gt_rank_entry *entry = gt_rank_walk_to(walk, rank);
+    for (size_t i = 0; i < gt_rank_entry_count(model, rank); i++, entry++) {
         if (!entry->is_measured || !entry->compared) continue;
         if (entry->base != base || entry->step != step) largest = 0;
         if (entry->step != step) of_step = 0;
@@ -340,16 +339,16 @@ static int32_t only_late_step(const gt_rank_model *model, size_t rank)
 
 /* " is late by 3.00 ms per step" or, if that happened once, " is late once, by 9.00 ms in step 5 (3.00 ms per
  * step)". */
-static void add_lateness(gt_buffer *text, const gt_rank_findings *found, const gt_rank_model *model,
+static void add_lateness(gt_buffer *text, const gt_rank_findings *found, gt_rank_walk *walk,
                          const gt_late_group *group)
 {
     size_t rank = group->members[0].rank;
     const gt_rank_facts *facts = found->ranks[rank].facts;
-    int32_t step = group->total == 1 ? only_late_step(model, rank) : -1;
+    int32_t step = group->total == 1 ? only_late_step(walk, rank) : -1;
     if (step >= 0 && (size_t)step < facts->step_number_count) {
         gt_buffer_add_format(text, " is late once, by %.2f ms in step %lld (%.2f ms per %s)",
-                             ms(group->late_ns) * model->steps[rank], (long long)facts->step_numbers[step],
-                             ms(group->late_ns), found->per);
+                             ms(group->late_ns) * walk->model->steps[rank],
+                             (long long)facts->step_numbers[step], ms(group->late_ns), found->per);
         return;
     }
     gt_buffer_add_format(text, " %s late by ", group->total > 1 ? "are" : "is");
@@ -379,8 +378,10 @@ static char *late_title(const gt_rank_findings *found, const gt_rank_model *mode
     gt_buffer text = {0};
     const gt_late_member *worst = worst_member(group);
     add_names(&text, found, group);
-    double pct = late_pct(model, worst->rank);
-    add_lateness(&text, found, model, group);
+    gt_rank_walk walk = gt_rank_walk_begin(model);
+    double pct = late_pct(&walk, worst->rank);
+    add_lateness(&text, found, &walk, group);
+    gt_rank_walk_end(&walk);
     if (pct >= 0.5) gt_buffer_add_format(&text, " in %.0f %% of collectives", pct);
     gt_buffer_add_cstr(&text, ": ");
     if (group->count > 1 && group->is_node)

@@ -8,16 +8,14 @@
 #include <stdlib.h>
 
 /* The base of the op that ends the window, or the last collective in the window. */
-static uint32_t end_base(const gt_model_maker *m, uint32_t rank)
+static uint32_t end_base(const gt_model_maker *m, gt_rank_walk *walk, uint32_t rank)
 {
-    const gt_rank_model *model = m->model;
     const gt_rank_facts *facts = m->input->facts[rank];
+    const gt_rank_entry *entries = gt_rank_walk_to(walk, rank);
     uint32_t base = GT_NONE;
     if (facts->end_base < facts->collective_count) base = gt_maker_base(m, rank, facts->end_base);
-    for (size_t i = model->rank_begins[rank + 1]; base == GT_NONE && i > model->rank_begins[rank]; i--) {
-        const gt_rank_entry *entry = &model->entries[model->rank_entries[i - 1]];
-        if (entry->in_window) base = entry->collective;
-    }
+    for (size_t i = gt_rank_entry_count(m->model, rank); base == GT_NONE && i-- > 0;)
+        if (entries[i].in_window) base = entries[i].collective;
     return base;
 }
 
@@ -42,7 +40,7 @@ static void choose_end_bases(gt_model_maker *m)
         bool is_last = other && (other->step == own->step || model->steps[r] == usual_steps);
         if (is_last && other->in_window) own = other;
         model->to[r] = own->collective;
-        model->tail_ns[r] = m->input->facts[r]->end_ns - (double)gt_maker_facts(m, own)->end_ns;
+        model->tail_ns[r] = m->input->facts[r]->end_ns - (double)own->end_ns;
     }
     gt_free(bases);
 }
@@ -51,6 +49,7 @@ static void find_ends(gt_model_maker *m)
 {
     gt_rank_model *model = m->model;
     size_t ranks = model->rank_count + 1;
+    gt_rank_walk walk = gt_rank_walk_begin(model);
     model->steps = gt_alloc(ranks * sizeof *model->steps);
     model->tail_ns = gt_alloc_zero(ranks, sizeof *model->tail_ns);
     model->begin_ns = gt_alloc_zero(ranks, sizeof *model->begin_ns);
@@ -61,20 +60,19 @@ static void find_ends(gt_model_maker *m)
         model->from[r] = model->to[r] = GT_NONE;
         model->steps[r] = facts && facts->steps ? (double)facts->steps : 1;
         if (model->rank_begins[r] == model->rank_begins[r + 1]) continue;
-        gt_memory_poll_at(r);
         model->has_steps |= facts->has_steps;
-        model->to[r] = end_base(m, (uint32_t)r);
+        model->to[r] = end_base(m, &walk, (uint32_t)r);
     }
+    gt_rank_walk_end(&walk);
     choose_end_bases(m);
 }
 
 /* The place of a collective among those of its rank. */
 static size_t place_of(const gt_rank_model *model, size_t rank, uint32_t collective)
 {
-    size_t i = model->rank_begins[rank];
-    while (i < model->rank_begins[rank + 1] &&
-           model->entries[model->rank_entries[i]].collective != collective)
-        i++;
+    const uint32_t *collectives = &model->rank_collectives[model->rank_begins[rank]];
+    size_t i = 0;
+    while (i < gt_rank_entry_count(model, rank) && collectives[i] != collective) i++;
     return i;
 }
 
@@ -106,39 +104,35 @@ static void add_ends(gt_rank_model *model)
 
 /* The collective that is to the first step what `to` is to the last one: as many come before it in its step.
  * It is not recorded if it belongs to the step before the trace. */
-static void find_from(const gt_model_maker *m, gt_rank_model *model, size_t rank)
+static void find_from(const gt_model_maker *m, gt_rank_model *model, size_t rank,
+                      const gt_rank_entry *entries)
 {
     if (model->to[rank] == GT_NONE || !m->input->facts[rank]->has_steps) return;
-    size_t begin = model->rank_begins[rank], to = place_of(model, rank, model->to[rank]), before = 0,
-           seen = 0;
-    int32_t step = model->entries[model->rank_entries[to]].step;
-    for (size_t i = to; i > begin && model->entries[model->rank_entries[i - 1]].step == step; i--) before++;
+    size_t to = place_of(model, rank, model->to[rank]), before = 0, seen = 0;
+    int32_t step = entries[to].step;
+    for (size_t i = to; i > 0 && entries[i - 1].step == step; i--) before++;
     double first = (double)step - model->steps[rank];
     if (step < 0 || first < 0) return;
-    for (size_t i = begin; i < to; i++) {
-        const gt_rank_entry *entry = &model->entries[model->rank_entries[i]];
-        if ((double)entry->step == first && seen++ == before) model->from[rank] = entry->collective;
-    }
+    for (size_t i = 0; i < to; i++)
+        if ((double)entries[i].step == first && seen++ == before) model->from[rank] = entries[i].collective;
 }
 
 /* What is in the window that is run: after `from` and not after `to`. */
 static void find_measured(gt_model_maker *m)
 {
     gt_rank_model *model = m->model;
+    gt_rank_walk walk = gt_rank_walk_begin(model);
     for (size_t r = 0; r < model->rank_count; r++) {
-        if (model->rank_begins[r] == model->rank_begins[r + 1]) continue;
-        gt_memory_poll();
-        find_from(m, model, r);
+        if (!gt_rank_entry_count(model, r)) continue;
+        const gt_rank_entry *entries = gt_rank_walk_to(&walk, r);
+        find_from(m, model, r, entries);
         size_t to = model->from[r] == GT_NONE ? SIZE_MAX : place_of(model, r, model->to[r]);
-        int64_t start = to == SIZE_MAX
-                            ? 0
-                            : gt_maker_facts(m, gt_rank_entry_of(model, model->from[r], (uint32_t)r))->end_ns;
-        for (size_t i = model->rank_begins[r]; i < model->rank_begins[r + 1]; i++) {
-            gt_rank_entry *entry = &model->entries[model->rank_entries[i]];
-            entry->is_measured =
-                to == SIZE_MAX ? entry->in_window : i <= to && gt_maker_facts(m, entry)->ready_ns >= start;
-        }
+        int64_t start = to == SIZE_MAX ? 0 : entries[place_of(model, r, model->from[r])].end_ns;
+        for (size_t i = 0; i < gt_rank_entry_count(model, r); i++)
+            model->entries[model->rank_entries[model->rank_begins[r] + i]].is_measured =
+                to == SIZE_MAX ? entries[i].in_window : i <= to && entries[i].ready_ns >= start;
     }
+    gt_rank_walk_end(&walk);
 }
 
 typedef struct start_of_rank {
@@ -180,32 +174,36 @@ static void find_starts(gt_model_maker *m)
     gt_free(starts);
 }
 
+static double end_of(const gt_rank_model *model, uint32_t collective, uint32_t rank)
+{
+    return (double)gt_rank_entry_of(model, collective, rank)->end_ns;
+}
+
 static void find_work(gt_model_maker *m)
 {
     gt_rank_model *model = m->model;
+    double *starts =
+        gt_alloc_zero(model->rank_count + 1, sizeof *starts); /* of windows; facts are far apart */
+    for (size_t r = 0; r < model->rank_count; r++)
+        if (gt_rank_entry_count(model, r)) starts[r] = m->input->facts[r]->start_ns;
     for (size_t i = 0; i < model->begins[model->count]; i++) {
         gt_rank_entry *entry = &model->entries[i];
         gt_memory_poll_at(i);
-        const gt_rank_collective *c = gt_maker_facts(m, entry);
-        double from = m->input->facts[entry->rank]->start_ns - model->tail_ns[entry->rank];
-        double free_ns = -INFINITY;
-        if (entry->base != GT_NONE)
-            from = (double)gt_maker_facts(m, gt_rank_entry_of(model, entry->base, entry->rank))->end_ns;
-        if (entry->previous != GT_NONE)
-            free_ns =
-                (double)gt_maker_facts(m, gt_rank_entry_of(model, entry->previous, entry->rank))->end_ns;
-        entry->work_ns = entry->compared_ns = (double)c->ready_ns - from;
+        double ready = (double)entry->ready_ns, free_ns = -INFINITY;
+        double from = starts[entry->rank] - model->tail_ns[entry->rank];
+        if (entry->base != GT_NONE) from = end_of(model, entry->base, entry->rank);
+        if (entry->previous != GT_NONE) free_ns = end_of(model, entry->previous, entry->rank);
+        entry->work_ns = entry->compared_ns = ready - from;
         if (entry->base == GT_NONE) {
             double offset;
             gt_maker_leader(m, entry->rank, &offset);
-            entry->work_ns = (double)c->ready_ns + offset;
+            entry->work_ns = ready + offset;
         }
         if (entry->reference != entry->base && entry->reference != GT_NONE)
-            entry->compared_ns =
-                (double)c->ready_ns -
-                (double)gt_maker_facts(m, gt_rank_entry_of(model, entry->reference, entry->rank))->end_ns;
-        entry->lag_ns = fmax(0, (double)c->start_ns - fmax((double)c->ready_ns, free_ns));
+            entry->compared_ns = ready - end_of(model, entry->reference, entry->rank);
+        entry->lag_ns = fmax(0, (double)entry->start_ns - fmax(ready, free_ns));
     }
+    gt_free(starts);
 }
 
 void gt_maker_find_windows(gt_model_maker *m)
