@@ -382,12 +382,10 @@ static void show_item(void *context, size_t index)
     item->collectives = r->collectives;
     r->collectives = NULL;
     gt_written_free(&r->written);
-    if (item->rank >= 0) {
-        item->printed = r->printed;
-        r->printed = (gt_kept_print){0};
-    } else {
+    if (item->lines)
+        gt_print_join(item->lines, &r->printed);
+    else
         gt_print_kept(&r->printed);
-    }
     if (item->stow) {
         gt_rank_stow_put(item->stow, item->rank, item->collectives);
         item->collectives = NULL;

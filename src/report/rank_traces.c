@@ -374,6 +374,8 @@ static void read_all(job *j)
 void gt_rank_traces_read(gt_rank_traces *traces, const gt_rank_request *request)
 {
     size_t rank_count = request->rank_count;
+    gt_memory_trim(); /* what the reports on the ranks needed */
+    gt_memory_give_back();
     *traces = (gt_rank_traces){.strings = gt_interner_new(), .rank_count = rank_count};
     traces->problems = gt_alloc_zero(rank_count, sizeof *traces->problems);
     traces->facts = gt_alloc_zero(rank_count, sizeof *traces->facts);

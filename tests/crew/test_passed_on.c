@@ -96,6 +96,30 @@ static void prints_the_same(void **state)
     }
 }
 
+static void prints_together_are_as_one_after_the_other(void **state)
+{
+    (void)state;
+    gt_kept_print all = {0};
+    static const char *const raw[] = {"\033[1mbold\033[0m", "", "plain"};
+    for (size_t i = 0; i < GT_LENGTH(raw); i++) {
+        gt_kept_print one;
+        gt_print_keep(&one, stdout);
+        fprintf(one.file, "%zu:", i);
+        gt_print_raw(one.file, raw[i], strlen(raw[i]));
+        fputs(";", one.file);
+        gt_print_keep_end(&one);
+        gt_print_join(&all, &one);
+        assert_true(!one.bytes && !one.raw);
+    }
+    gt_print_join(&all, &(gt_kept_print){0});
+    const size_t places[] = {2, 2 + strlen(raw[0]), 5 + strlen(raw[0]), 5 + strlen(raw[0])};
+    assert_memory_equal(all.raw, places, sizeof places);
+    all.to = stdout;
+    char *text = printed_text(&all);
+    assert_string_equal(text, "0:\033[1mbold\033[0m;1:;2:plain;");
+    free(text);
+}
+
 /* Only colours may pass to the terminal unescaped. */
 static void refuses_commands_to_the_terminal(void **state)
 {
@@ -410,6 +434,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(prints_the_same),
+        cmocka_unit_test(prints_together_are_as_one_after_the_other),
         cmocka_unit_test(refuses_commands_to_the_terminal),
         cmocka_unit_test_setup_teardown(notices_changed_files, make_scratch, remove_scratch),
         cmocka_unit_test(keeps_results_of_traces),

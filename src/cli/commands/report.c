@@ -90,8 +90,9 @@ typedef struct inputs {
     struct folder {
         const char *path;
         gt_trace_folder traces;
-        gt_rank_stow *stow; /* owned; of its ranks; NULL: it has none */
-    } * folders;            /* with PyTorch traces */
+        gt_rank_stow *stow;   /* owned; of its ranks; NULL: it has none */
+        gt_kept_print *lines; /* the same */
+    } * folders;              /* with PyTorch traces */
     size_t folder_count, folder_capacity;
 } inputs;
 
@@ -101,10 +102,11 @@ static void add_item(inputs *in, const char *path, int64_t rank)
     GT_PUSH(in->items, in->count, in->capacity, item);
 }
 
-static void add_rank(inputs *in, const char *path, int64_t rank, gt_rank_stow *stow)
+static void add_rank(inputs *in, const char *path, int64_t rank, const struct folder *folder)
 {
     add_item(in, path, rank);
-    in->items[in->count - 1].stow = stow;
+    in->items[in->count - 1].stow = folder->stow;
+    in->items[in->count - 1].lines = folder->lines;
 }
 
 /* Adds the file itself, the run of a rocprofv3 folder, or the JAX profiles of a folder. */
@@ -145,9 +147,12 @@ static bool add_folder(inputs *in, const char *path, gt_error *error)
     struct folder folder = {.path = path};
     gt_trace_folder_find(&folder.traces, path, true);
     const gt_trace_folder *found = &folder.traces;
-    if (found->are_ranks) folder.stow = gt_rank_stow_new();
+    if (found->are_ranks) {
+        folder.stow = gt_rank_stow_new();
+        folder.lines = gt_alloc_zero(1, sizeof *folder.lines);
+    }
     for (size_t i = 0; i < found->count; i++)
-        add_rank(in, found->paths[i], found->are_ranks ? found->ranks[i] : -1, folder.stow);
+        add_rank(in, found->paths[i], found->are_ranks ? found->ranks[i] : -1, &folder);
     warn_of_unreadable(found);
     GT_PUSH(in->folders, in->folder_count, in->folder_capacity, folder);
     return found->count || (!gt_nsys_fail_folder(path, error) &&
@@ -241,6 +246,8 @@ static void free_inputs(inputs *in)
     for (size_t i = 0; i < in->folder_count; i++) {
         gt_trace_folder_free(&in->folders[i].traces);
         gt_rank_stow_free(in->folders[i].stow);
+        if (in->folders[i].lines) gt_print_drop(in->folders[i].lines);
+        gt_free(in->folders[i].lines);
     }
     gt_free(in->folders);
     gt_free(in->items);
@@ -322,15 +329,6 @@ static void write_errors(const gt_call *call, const inputs *in)
     }
 }
 
-/* Lines of the ranks of a folder. */
-static void print_ranks(inputs *in, const gt_trace_folder *traces)
-{
-    for (size_t i = 0, at = 0; i < traces->count; i++) {
-        while (in->items[at].path != traces->paths[i]) at++; /* both in the same order */
-        gt_print_kept(&in->items[at].printed);
-    }
-}
-
 /* The path of a page from the folder of another one; NULL if it is not in that folder. */
 static char *path_from(const char *from, const char *page)
 {
@@ -366,7 +364,7 @@ static gt_exit report_collectives(const gt_call *call, inputs *in, const struct 
     for (size_t i = 0; i < files.count; i++) gt_free(pages[i]);
     gt_free(pages);
     if (!quiet) putchar('\n');
-    print_ranks(in, &folder->traces);
+    gt_print_kept(folder->lines);
     /* The last line names the page to open first. */
     if (!quiet && is_written && to.html_path) printf("all ranks: %s\n", to.html_path);
     gt_destinations_free(&to);
