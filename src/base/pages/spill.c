@@ -157,13 +157,13 @@ void gt_spill_end(gt_spill *spill)
     gt_spill_begin(spill, spill->folder);
 }
 
-/* The system's own object, linux-vdso, is no file. */
+/* The program is the first object. Libraries may have been changed in memory, by tools that watch the program:
+ * what was changed would be lost. */
 static int drop_object(struct dl_phdr_info *object, size_t size, void *unused)
 {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
     (void)size;
     (void)unused;
-    if (strncmp(object->dlpi_name, "linux-", 6) == 0) return 0;
     for (size_t i = 0; i < object->dlpi_phnum; i++) {
         const ElfW(Phdr) *part = &object->dlpi_phdr[i];
         if (part->p_type != PT_LOAD || (part->p_flags & (PF_X | PF_W)) != PF_X) continue;
@@ -171,7 +171,7 @@ static int drop_object(struct dl_phdr_info *object, size_t size, void *unused)
         begin -= begin % page;
         madvise((void *)begin, end - begin, MADV_DONTNEED);
     }
-    return 0;
+    return 1; /* no more */
 }
 
 void gt_drop_code(void)

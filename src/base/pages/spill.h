@@ -51,7 +51,7 @@ void gt_spill_end(gt_spill *spill); /* unmaps all of it and closes the file */
 /* $TMPDIR, or /var/tmp, or /tmp: /tmp is often in memory. */
 const char *gt_spill_folder(void);
 
-/* Takes the code of the program and its libraries out of resident memory. What is still needed comes back. */
+/* Takes the code of the program out of resident memory. What is still needed comes back. */
 void gt_drop_code(void);
 
 /* The most resident memory that this process has had so far; 0 if the system does not say. */
