@@ -402,9 +402,11 @@ bool gt_pages_read(gt_pages *pool, void *to, const void *from, size_t bytes)
     const gt_spill_region *found = gt_spill_region_of(&pool->watch.spill, from);
     gt_spill_region region = found ? *found : (gt_spill_region){0};
     int descriptor = pool->watch.spill.descriptor;
+    bool is_coherent = pool->watch.spill.is_coherent;
     pthread_mutex_unlock(&pool->lock);
-    return found && gt_spill_read(descriptor, to,
-                                  region.offset + (uint64_t)((const char *)from - region.begin), bytes);
+    return found && is_coherent &&
+           gt_spill_read(descriptor, to, region.offset + (uint64_t)((const char *)from - region.begin),
+                         bytes);
 }
 
 bool gt_pages_is_promised(const gt_pages *pool)

@@ -73,6 +73,27 @@ static char *fail(const gt_spill *spill, uint64_t bytes, int reason, gt_error *e
     return NULL;
 }
 
+bool gt_spill_read(int descriptor, void *to, uint64_t offset, size_t bytes)
+{
+    for (size_t done = 0; done < bytes;) {
+        ssize_t got = pread(descriptor, (char *)to + done, bytes - done, (off_t)(offset + done));
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) return false;
+        done += (size_t)got;
+    }
+    return true;
+}
+
+/* Nearly every file system does that. The page is as before afterwards. */
+static bool reads_what_is_mapped(int descriptor, volatile char *begin, uint64_t offset)
+{
+    char read = 0;
+    *begin = 1;
+    bool is_read = gt_spill_read(descriptor, &read, offset, 1) && read == 1;
+    *begin = 0;
+    return is_read;
+}
+
 char *gt_spill_map(gt_spill *spill, size_t bytes, pthread_mutex_t *lock, gt_error *error)
 {
     uint64_t offset = spill->size, end = offset + bytes;
@@ -89,6 +110,7 @@ char *gt_spill_map(gt_spill *spill, size_t bytes, pthread_mutex_t *lock, gt_erro
     pthread_mutex_lock(lock);
     if (!failed && spill->count == GT_SPILL_REGIONS) failed = ENOMEM;
     if (!failed) {
+        if (!spill->count) spill->is_coherent = reads_what_is_mapped(spill->descriptor, begin, offset);
         spill->regions[spill->count++] = (gt_spill_region){begin, bytes, offset};
         return begin;
     }
@@ -139,17 +161,6 @@ void gt_spill_drop(gt_spill *spill, size_t bytes, bool write)
     }
 }
 
-bool gt_spill_read(int descriptor, void *to, uint64_t offset, size_t bytes)
-{
-    for (size_t done = 0; done < bytes;) {
-        ssize_t got = pread(descriptor, (char *)to + done, bytes - done, (off_t)(offset + done));
-        if (got < 0 && errno == EINTR) continue;
-        if (got <= 0) return false;
-        done += (size_t)got;
-    }
-    return true;
-}
-
 void gt_spill_end(gt_spill *spill)
 {
     for (size_t i = 0; i < spill->count; i++) munmap(spill->regions[i].begin, spill->regions[i].bytes);
@@ -157,8 +168,8 @@ void gt_spill_end(gt_spill *spill)
     gt_spill_begin(spill, spill->folder);
 }
 
-/* The program is the first object. Libraries may have been changed in memory, by tools that watch the program:
- * what was changed would be lost. */
+/* The program is the first object. Libraries may have been changed in memory, by tools that watch the
+ * program: what was changed would be lost. */
 static int drop_object(struct dl_phdr_info *object, size_t size, void *unused)
 {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);

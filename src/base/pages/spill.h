@@ -29,6 +29,7 @@ typedef struct gt_spill {
     gt_spill_region regions[GT_SPILL_REGIONS];
     size_t count;
     size_t hand, hand_offset; /* what is dropped next */
+    bool is_coherent;         /* reading the file gives what was written to mapped pages */
 } gt_spill;
 
 void gt_spill_begin(gt_spill *spill, const char *folder);
