@@ -437,7 +437,7 @@ bool gt_memory_outside(bool on)
 void gt_memory_read(void *to, const void *from, size_t bytes)
 {
     gt_pages *pages = atomic_load_explicit(&outside.pages, memory_order_acquire);
-    if (!pages || !gt_pages_read(pages, to, from, bytes)) memcpy(to, from, bytes);
+    if (bytes && (!pages || !gt_pages_read(pages, to, from, bytes))) memcpy(to, from, bytes);
 }
 
 bool gt_memory_is_outside(const void *block)

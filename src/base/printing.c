@@ -190,7 +190,7 @@ void gt_print_join(gt_kept_print *all, gt_kept_print *more)
     for (size_t i = 0; i < more->raw_count; i++)
         GT_PUSH(all->raw, all->raw_count, all->raw_capacity, all->len + more->raw[i]);
     all->len = need;
-    all->to = more->to;
+    if (more->to) all->to = more->to;
     gt_print_drop(more);
 }
 

@@ -21,7 +21,6 @@
 enum {
     TAIL_ROOM = 64 * 1024, /* spare room in the one buffer, for the next tail */
     SHORT_BLOCK = 16 * 1024,
-    SMALL_BLOCK = GT_STREAM_BLOCK / 2, /* of a small compressed file */
     SMALL_FILE = 1024 * 1024,
 };
 
@@ -55,17 +54,12 @@ static void close_stream(void *stream)
     gt_stream_close(stream);
 }
 
-/* A small file that is one of several: memory counts. */
-static bool is_small(const gt_stream *stream)
-{
-    return stream->stored.regular && stream->stored.size < SMALL_FILE && gt_team_is_in_loop();
-}
-
 /* Whether the reader unpacks, too: it has the block in its caches, so a thread is worth its while only if it
- * would be idle. */
+ * would be idle; for a small file that is one of several, it is not worth its memory. */
 static bool reads_alone(const gt_stream *stream)
 {
-    return gt_team_threads() == 1 || gt_team_is_busy() || is_small(stream);
+    bool is_small = stream->stored.regular && stream->stored.size < SMALL_FILE;
+    return gt_team_threads() == 1 || gt_team_is_busy() || (is_small && gt_team_is_in_loop());
 }
 
 /* The stream's descriptor is open, and its thread may be started from here on. */
@@ -77,7 +71,6 @@ static void begin(gt_stream *stream, size_t block)
     if (stream->compression == GT_PLAIN) return;
     stream->headroom = stream->block > GT_UNPACK_HISTORY ? stream->block : GT_UNPACK_HISTORY;
     gt_readahead_sizes sizes = {stream->block, stream->headroom, GT_STREAM_PAD, reads_alone(stream)};
-    if (is_small(stream) && !block) sizes.block = stream->block = SMALL_BLOCK;
     stream->ahead = gt_readahead_new(kinds[stream->compression], &stream->stored, sizes);
 }
 

@@ -18,7 +18,7 @@ from tests.common.harness import IS_SANITIZED, run_test_functions
 
 FEW, MANY, COLLECTIVES = 16, 160, 36
 LONG, ROWS_IN_MEMORY = 1600, 8 * 2**20  # bytes; as blocks of memory, these rows were 22 MiB
-FLAT = 1.2  # of the memory of a twentieth of the ranks; 1.45 before pages of all ranks were looked at in parts
+FLAT = 1.3  # of the memory of a twentieth of the ranks; on a busy machine, a report needed 1.45 before it looked at ranks in parts
 PER_RANK = 40_000  # bytes; before there was a limit, a rank of this kind added 70,000 to 450,000
 GROUP = str(list(range(1000)))  # as long as that of 1,000 ranks
 CHILD = "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True); print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
@@ -79,7 +79,7 @@ def check_flat(binary, *command):
             os.mkdir(path)
             write_ranks(path, count)
         few = own_peak(binary, traces[0], *command)
-        for _ in range(3):  # on a busy machine, a process looks late at what is resident: the least counts
+        for _ in range(5):  # on a busy machine, a process looks late at what is resident: the least counts
             many = own_peak(binary, traces[1], *command)
             if many < FLAT * few:
                 return

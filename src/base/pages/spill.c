@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -168,26 +167,28 @@ void gt_spill_end(gt_spill *spill)
     gt_spill_begin(spill, spill->folder);
 }
 
-/* The program is the first object. Libraries may have been changed in memory, by tools that watch the
- * program: what was changed would be lost. */
-static int drop_object(struct dl_phdr_info *object, size_t size, void *unused)
-{
-    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    (void)size;
-    (void)unused;
-    for (size_t i = 0; i < object->dlpi_phnum; i++) {
-        const ElfW(Phdr) *part = &object->dlpi_phdr[i];
-        if (part->p_type != PT_LOAD || (part->p_flags & (PF_X | PF_W)) != PF_X) continue;
-        uintptr_t begin = (uintptr_t)(object->dlpi_addr + part->p_vaddr), end = begin + part->p_memsz;
-        begin -= begin % page;
-        madvise((void *)begin, end - begin, MADV_DONTNEED);
-    }
-    return 1; /* no more */
-}
-
+/* Only the mapping that this function is in: libraries may have been changed in memory, by tools through
+ * which a program reads a cluster's files. And only if it is as in the file: what a debugger or another tool
+ * has changed in it would be lost, and code that is not of a file at all. */
 void gt_drop_code(void)
 {
-    dl_iterate_phdr(drop_object, NULL);
+    FILE *file = fopen("/proc/self/smaps", "re");
+    if (!file) return;
+    uintptr_t code = (uintptr_t)gt_drop_code, begin = 0, end = 0;
+    unsigned long long first, after, inode, kib;
+    bool is_ours = false, is_dropped = false;
+    char line[8192], access[8];
+    while (!is_dropped && fgets(line, sizeof line, file)) {
+        if (sscanf(line, "%llx-%llx %7s %*x %*x:%*x %llu", &first, &after, access, &inode) == 4) {
+            begin = (uintptr_t)first;
+            end = (uintptr_t)after;
+            is_ours = begin <= code && code < end && inode && strcmp(access, "r-xp") == 0;
+        } else if (is_ours && sscanf(line, "Anonymous: %llu kB", &kib) == 1) {
+            if (!kib) madvise((void *)begin, end - begin, MADV_DONTNEED);
+            is_dropped = true;
+        }
+    }
+    fclose(file);
 }
 
 int gt_resident_memory_open(void)

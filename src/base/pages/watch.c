@@ -194,7 +194,7 @@ void gt_pages_watch_start(gt_pages_watch *watch)
     pthread_sigmask(SIG_BLOCK, &all, &before);
     watch->running = pthread_create(&watch->thread, NULL, watch_memory, watch) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (watch->outside) watch->statm = gt_resident_memory_open();
+    if (watch->outside && watch->statm < 0) watch->statm = gt_resident_memory_open();
 }
 
 void gt_pages_watch_stop(gt_pages_watch *watch)
