@@ -49,7 +49,7 @@ def write(folder, name, rank, ranks=2, info=True, **more):
     os.makedirs(os.path.dirname(path), exist_ok=True)
     trace = {"schemaVersion": 1, "deviceProperties": [{}, {}]}
     if info:
-        trace["distributedInfo"] = {"backend": "nccl", "rank": rank, "world_size": ranks}
+        trace["distributedInfo"] = {"backend": "nccl", "rank": rank, "world_size": ranks, **(info if isinstance(info, dict) else {})}
     trace["traceEvents"] = events(rank, ranks, **more)
     with (gzip.open if name.endswith(".gz") else open)(path, "wt") as file:
         json.dump(trace, file)
@@ -110,6 +110,21 @@ def test_one_trace_per_rank(binary):
         assert stragglers(folder, "out/collective/straggler_summary.csv") == [("2", "4"), ("1", "0"), ("0", "0")]
         r = folder.sh("gputally report run -o one.xlsx")
         assert r.returncode == 2 and "one output file for 3 traces; use --output_csvs_dir" in r.stderr, r
+
+
+def test_events_that_begin_late(binary):
+    """What a compressed trace is must not depend on how many are read at a time: the events begin after 200 KB, in the first block."""
+    with Folder(binary) as folder:
+        outputs = set()
+        for rank in range(4):
+            write(folder, f"run/rank{rank}_trace.json.gz", rank, 4, info={"pg_config": "x" * 200_000})
+        for threads in (1, 2, 8):
+            words = f"--threads {threads} --output_csvs_dir out"
+            together = report(folder, f"run {words}")
+            alone = report(folder, f"run/rank1_trace.json.gz {words}")
+            assert len(folder.rows("out/collective/nccl_long.csv")) == 1 + 4 * COLLECTIVES
+            outputs.add((together, alone))
+        assert len(outputs) == 1, outputs
 
 
 def test_folders_of_ranks(binary):
