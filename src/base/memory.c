@@ -447,8 +447,8 @@ bool gt_memory_is_outside(const void *block)
 }
 
 /* With the lock. From now on the blocks outside are what is worked with: they get what reading has needed,
- * but for what becomes resident between two looks; and some room at least, because a sheet is written from
- * windows of all its columns. */
+ * but for what becomes resident between two looks; and some room at least, because a row of a wide sheet is
+ * in windows of all its columns. */
 static void leave_room(void)
 {
     uint64_t anonymous, all;

@@ -33,9 +33,9 @@ enum {
     ABORT_MS = 3000,
     SIGNAL_WAIT_MS = 500, /* between the death of a process and the sentence about it: the launcher may be
                              ending all of them, and then the signal is the reason */
-    SPEAKER_MS = 5000,
-    LOOK_S = 1,     /* between looks for a note */
-    NOTE_MS = 6000, /* until process 0 has read a note */
+    SPEAKER_MS = 5000,    /* until process 0 has said why MPI cannot start, on a busy machine */
+    LOOK_S = 1,           /* between looks for a note */
+    NOTE_MS = 6000,       /* until process 0 has read a note */
     SAID_MAX = 1000,
 };
 

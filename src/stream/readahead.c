@@ -19,7 +19,7 @@ struct gt_readahead {
     const gt_unpacker_kind *kind;
     gt_unpacker *unpacker;
     gt_raw_input *stored;
-    gt_readahead_sizes sizes;
+    gt_readahead_options options;
     size_t slot_count;
     bool alone; /* there is no thread: the reader unpacks */
     pthread_t thread;
@@ -34,13 +34,14 @@ struct gt_readahead {
     gt_guard *guard; /* of the call that reads; NULL: none */
 };
 
-gt_readahead *gt_readahead_new(const gt_unpacker_kind *kind, gt_raw_input *stored, gt_readahead_sizes sizes)
+gt_readahead *gt_readahead_new(const gt_unpacker_kind *kind, gt_raw_input *stored,
+                               gt_readahead_options options)
 {
     gt_readahead *a = gt_alloc_zero(1, sizeof *a);
     a->kind = kind;
     a->stored = stored;
-    a->sizes = sizes;
-    a->slot_count = sizes.alone ? SLOTS_ALONE : SLOTS;
+    a->options = options;
+    a->slot_count = options.alone ? SLOTS_ALONE : SLOTS;
     a->alone = true;
     a->guard = gt_guard_current();
     pthread_mutex_init(&a->lock, NULL);
@@ -55,8 +56,8 @@ static void fill_slot(gt_readahead *a)
     slot *s = &a->slots[a->filled % a->slot_count];
     size_t len = 0;
     gt_error error;
-    if (!s->memory) s->memory = gt_alloc(a->sizes.headroom + a->sizes.block + a->sizes.pad);
-    bool filled = a->kind->fill(a->unpacker, s->memory + a->sizes.headroom, a->sizes.block, &len, &error);
+    if (!s->memory) s->memory = gt_alloc(a->options.headroom + a->options.block + a->options.pad);
+    bool filled = a->kind->fill(a->unpacker, s->memory + a->options.headroom, a->options.block, &len, &error);
 
     pthread_mutex_lock(&a->lock);
     if (!filled) {
@@ -66,7 +67,7 @@ static void fill_slot(gt_readahead *a)
     }
     s->len = len;
     a->filled += len > 0;
-    a->ended = len < a->sizes.block;
+    a->ended = len < a->options.block;
     pthread_cond_signal(&a->changed);
     pthread_mutex_unlock(&a->lock);
 }
@@ -98,7 +99,8 @@ static void *run_thread(void *context)
 
 void gt_readahead_begin(gt_readahead *a)
 {
-    if (a->alone && !a->ended && !a->sizes.alone) a->alone = gt_thread_start(&a->thread, run_thread, a) != 0;
+    if (a->alone && !a->ended && !a->options.alone)
+        a->alone = gt_thread_start(&a->thread, run_thread, a) != 0;
 }
 
 bool gt_readahead_next(gt_readahead *a, uint8_t **block, size_t *len, gt_error *error)
@@ -112,7 +114,7 @@ bool gt_readahead_next(gt_readahead *a, uint8_t **block, size_t *len, gt_error *
     pthread_mutex_unlock(&a->lock);
     if (raised) gt_guard_check(); /* the call has failed */
 
-    *block = next ? next->memory + a->sizes.headroom : NULL;
+    *block = next ? next->memory + a->options.headroom : NULL;
     *len = next ? next->len : 0;
     return !failed;
 }

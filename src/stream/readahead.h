@@ -14,11 +14,12 @@ typedef struct gt_readahead gt_readahead;
  * after it that belong to the reader (headroom: at least GT_UNPACK_HISTORY). A block is unpacked by
  * gt_readahead_next, or from gt_readahead_begin on before it, unless the reader is to be `alone`. `stored`
  * must outlive this. */
-typedef struct gt_readahead_sizes {
+typedef struct gt_readahead_options {
     size_t block, headroom, pad;
     bool alone;
-} gt_readahead_sizes;
-gt_readahead *gt_readahead_new(const gt_unpacker_kind *kind, gt_raw_input *stored, gt_readahead_sizes sizes);
+} gt_readahead_options;
+gt_readahead *gt_readahead_new(const gt_unpacker_kind *kind, gt_raw_input *stored,
+                               gt_readahead_options options);
 /* Stops the thread, whatever it is doing. */
 void gt_readahead_free(gt_readahead *ahead);
 

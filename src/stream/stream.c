@@ -70,8 +70,8 @@ static void begin(gt_stream *stream, size_t block)
     stream->compression = compression_of(&stream->stored);
     if (stream->compression == GT_PLAIN) return;
     stream->headroom = stream->block > GT_UNPACK_HISTORY ? stream->block : GT_UNPACK_HISTORY;
-    gt_readahead_sizes sizes = {stream->block, stream->headroom, GT_STREAM_PAD, reads_alone(stream)};
-    stream->ahead = gt_readahead_new(kinds[stream->compression], &stream->stored, sizes);
+    gt_readahead_options options = {stream->block, stream->headroom, GT_STREAM_PAD, reads_alone(stream)};
+    stream->ahead = gt_readahead_new(kinds[stream->compression], &stream->stored, options);
 }
 
 gt_stream *gt_stream_open(const char *path, gt_error *error)

@@ -176,16 +176,16 @@ void gt_drop_code(void)
     if (!file) return;
     uintptr_t code = (uintptr_t)gt_drop_code, begin = 0, end = 0;
     unsigned long long first, after, inode, kib;
-    bool is_ours = false, is_dropped = false;
+    bool is_ours = false, is_done = false;
     char line[8192], access[8];
-    while (!is_dropped && fgets(line, sizeof line, file)) {
+    while (!is_done && fgets(line, sizeof line, file)) {
         if (sscanf(line, "%llx-%llx %7s %*x %*x:%*x %llu", &first, &after, access, &inode) == 4) {
             begin = (uintptr_t)first;
             end = (uintptr_t)after;
             is_ours = begin <= code && code < end && inode && strcmp(access, "r-xp") == 0;
         } else if (is_ours && sscanf(line, "Anonymous: %llu kB", &kib) == 1) {
             if (!kib) madvise((void *)begin, end - begin, MADV_DONTNEED);
-            is_dropped = true;
+            is_done = true;
         }
     }
     fclose(file);

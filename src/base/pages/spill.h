@@ -59,7 +59,7 @@ void gt_drop_code(void);
 uint64_t gt_peak_memory(void);
 /* Resident memory of this process, anonymous and all; false if the system does not say. */
 bool gt_resident_memory(uint64_t *anonymous, uint64_t *all);
-/* The same from an open file, which takes a third of the time; -1 if it cannot be opened. */
+/* The same from an open file, which takes a fifth of the time; -1 if it cannot be opened. */
 int gt_resident_memory_open(void);
 bool gt_resident_memory_read(int descriptor, uint64_t *anonymous, uint64_t *all);
 

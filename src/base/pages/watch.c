@@ -11,7 +11,7 @@ enum {
     SHORT_INTERVAL_NS = 200 * 1000,     /* near the mark */
     LONG_INTERVAL_NS = 5 * 1000 * 1000, /* outside: nothing depends on it, and polls are frequent */
     POLL_NS = 200 * 1000,
-    POLL_OUTSIDE_NS = 10 * 1000,    /* a loop over mapped pages reads 1 MB meanwhile */
+    POLL_OUTSIDE_NS = 10 * 1000,    /* a loop over mapped pages makes some 50 KB resident meanwhile */
     DROP_BYTES = 4 * 1024 * 1024,   /* at a time */
     DROPPING_PART = 8,              /* dropping, and mapping again, may take this part of the time, */
     DROPPING_NS = 40 * 1000 * 1000, /* and so much at once */

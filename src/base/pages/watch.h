@@ -4,7 +4,7 @@
  * Blocks stay in memory until the process uses about five eighths of the limit (cold ones: a quarter). The
  * rest is for what never goes to the file, small blocks and stacks, and for the pages of the file that are in
  * use. Those are dropped, oldest first, when resident memory comes close to the limit. That is looked at
- * whenever a block goes to the file, and by a thread every two milliseconds, since filling a large block
+ * whenever a block goes to the file, and by a thread every millisecond, since filling a large block
  * takes a while. */
 #ifndef GT_BASE_PAGES_WATCH_H
 #define GT_BASE_PAGES_WATCH_H
