@@ -485,9 +485,10 @@ void gt_hta_events_free(gt_hta_events *events)
 void gt_hta_events_group(gt_hta_events *events, const uint32_t *group_of, size_t groups, size_t *begins)
 {
     for (size_t g = 0; g <= groups; g++) begins[g] = 0;
+    if (groups == 1) begins[1] = events->count;
+    if (groups < 2) return;
     for (size_t i = 0; i < events->count; i++) begins[group_of[events->kernels[i].row] + 1]++;
     for (size_t g = 0; g < groups; g++) begins[g + 1] += begins[g];
-    if (groups < 2) return;
     gt_hta_kernel *grouped = gt_alloc(events->count * sizeof *grouped);
     size_t *next = gt_alloc(groups * sizeof *next);
     for (size_t g = 0; g < groups; g++) next[g] = begins[g];

@@ -74,7 +74,8 @@ typedef struct gt_hta_events {
 gt_hta_events gt_hta_events_find(const gt_event_view *trace, const gt_hta_options *options);
 void gt_hta_events_free(gt_hta_events *events);
 /* Groups the kernels: those of group g, in file order, are then kernels[begins[g]] to kernels[begins[g + 1] -
- * 1]. `group_of` is by row of the trace; `begins` has groups + 1 entries. */
+ * 1]. `group_of` is by row of the trace, and not read if there is one group; `begins` has groups + 1
+ * entries. */
 void gt_hta_events_group(gt_hta_events *events, const uint32_t *group_of, size_t groups, size_t *begins);
 
 /* When kernels of a type, or of any type, ran. Merged; the caller frees it. */

@@ -108,7 +108,7 @@ static gt_table *list_copies(const gt_linked_view *trace, const gt_devices *devi
         uint32_t op = gt_pytorch_cpu_op_above(trace, row);
         if (op != GT_NO_EVENT)
             gt_table_set_string(copies, OUTERMOST, copy, trace->name[outermost_of(trace, outermost, op)]);
-        gt_table_set_int(copies, DEVICE_INDEX, copy, devices->of_row[row]);
+        gt_table_set_int(copies, DEVICE_INDEX, copy, gt_device_of(devices, row));
         gt_table_set_float(copies, TIME_US, copy, trace->dur_us[row]);
         gt_table_set_float(copies, TIME_OF_KNOWN_US, copy, bytes[row] >= 0 ? trace->dur_us[row] : 0);
         if (bytes[row] >= 0) gt_table_set_int(copies, BYTES, copy, bytes[row]);

@@ -232,6 +232,10 @@ gt_devices gt_devices_find(const gt_event_view *events)
     devices.have_ranks = f.use_ranks = gt_holds_for_all(f.count, has_rank, &f);
     complete_numbers(&f);
     find_all(&f);
+    if (devices.count < 2) {
+        gt_free(devices.of_row);
+        devices.of_row = NULL;
+    }
     gt_map_free(&f.lanes);
     gt_free(f.rows);
     gt_free(f.numbers);

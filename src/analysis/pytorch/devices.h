@@ -29,11 +29,18 @@ typedef struct gt_devices {
     size_t count;
     bool have_ranks;   /* the rank is part of the identity */
     bool need_process; /* rank and number do not tell all devices apart */
-    uint32_t *of_row;  /* by row: the device of a GPU event, GT_NO_DEVICE for others */
+    uint32_t *of_row;  /* by row: the device of a GPU event, GT_NO_DEVICE for others. NULL if all GPU events
+                          are of one device */
 } gt_devices;
 
 gt_devices gt_devices_find(const gt_event_view *events);
 void gt_devices_free(gt_devices *devices);
+
+/* The device of a GPU event. */
+static inline uint32_t gt_device_of(const gt_devices *devices, size_t row)
+{
+    return devices->of_row ? devices->of_row[row] : 0;
+}
 
 /* Inserts the columns that identify a device besides its number, rank and pid, if they are needed and the
  * table lacks them, at this position. The cells are null. */
