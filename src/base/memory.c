@@ -40,6 +40,7 @@ static _Thread_local gt_heap *heap GT_THREAD_LOCAL;
 
 /* The large blocks of a program, which has no heap; NULL: malloc has all blocks. */
 static gt_pages *program_pages;
+static atomic_bool in_steps;
 
 /* The blocks of a program that are outside memory; see gt_memory_outside. */
 enum {
@@ -491,6 +492,18 @@ void gt_memory_give_back(void)
 {
     gt_pages *pool = current_pool(false);
     if (pool) gt_pages_give_back(pool);
+}
+
+void gt_memory_in_steps(bool on)
+{
+    in_steps = on;
+}
+
+void gt_memory_next_step(void)
+{
+    if (!in_steps || heap || !program_pages) return;
+    gt_pages_give_back(program_pages);
+    gt_drop_code();
 }
 
 void gt_memory_ends(void)

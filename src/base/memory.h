@@ -102,6 +102,12 @@ void gt_memory_trim(void);
 /* Returns freed large blocks to the system: before many small blocks are allocated, which cannot use their
  * memory again. */
 void gt_memory_give_back(void);
+/* A program that makes one thing in steps, each with its own code and its own large blocks: between two
+ * steps, gt_memory_next_step returns freed large blocks and the pages of the program's code to the system, so
+ * that only those of the next step are in memory. It does nothing in a guarded call, and nothing if the
+ * program has not said that it works in steps. */
+void gt_memory_in_steps(bool on);
+void gt_memory_next_step(void);
 /* The program has little left to do: from now on, its freed pages are not returned to the system one by one.
  */
 void gt_memory_ends(void);

@@ -50,6 +50,7 @@ static void remove_at_exit(void)
 static void install_once(void)
 {
     atexit(remove_at_exit);
+    at_quick_exit(remove_at_exit);
     struct sigaction action = {.sa_handler = remove_on_signal, .sa_mask = signal_set()};
     for (size_t i = 0; i < GT_LENGTH(ending_signals); i++)
         if (has_default_action(ending_signals[i])) sigaction(ending_signals[i], &action, NULL);

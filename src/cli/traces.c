@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/printing.h"
 #include "base/progress.h"
+#include "base/team.h"
 #include "cli/common.h"
 #include "cli/journal.h"
 #include "crew/crew.h"
@@ -261,6 +262,13 @@ static bool has_only_csvs(const gt_destinations *to)
            !to->text_path;
 }
 
+/* Many threads use freed memory again at once, and so do many traces. */
+static bool goes_in_steps(const gt_trace_call *trace)
+{
+    enum { FEW_THREADS = 3 };
+    return !trace->read->is_part && gt_team_threads() <= FEW_THREADS;
+}
+
 bool gt_trace_make_report(const gt_trace_call *trace, gt_trace_kind kind, const gt_report_hooks *hooks,
                           gt_error *error)
 {
@@ -274,13 +282,16 @@ bool gt_trace_make_report(const gt_trace_call *trace, gt_trace_kind kind, const 
     gt_trace_result *result = trace->result;
     result->kinds |= 1u << kind;
     gt_output *output = NULL;
+    gt_memory_in_steps(goes_in_steps(trace));
     bool made = gt_report_read(&report, kind, trace->stream, trace->path, &options, error);
     if (made && trace->wants_collectives && kind == GT_TRACE_PYTORCH)
         result->collectives = gt_rank_collectives_of_trace(gt_report_events(&report), &run, trace->rank);
     if (made) report.collectives = result->collectives;
     if (!made && hooks->read_failed) hooks->read_failed(error);
     if (made && hooks->was_read) hooks->was_read(&report);
+    gt_memory_next_step();
     made = made && gt_report_make_tables(&report, error);
+    gt_memory_next_step();
     if (made && hooks->was_made) hooks->was_made(trace, &report);
     gt_destinations to = *trace->destinations;
     const more_files more = {trace, &report, hooks->write_more};
@@ -293,6 +304,7 @@ bool gt_trace_make_report(const gt_trace_call *trace, gt_trace_kind kind, const 
     if (made) gt_written_add(&result->written, output);
     if (!made) write_error(trace, &report.tables, error);
     gt_output_free(output);
+    gt_memory_in_steps(false);
     if (!trace->read->is_part) gt_memory_ends();
     gt_report_free(&report);
     gt_report_options_free(&options);

@@ -482,6 +482,31 @@ static void a_closed_slab_has_no_spare_pages(void **state)
     gt_heap_free(heap);
 }
 
+static uint64_t resident(void)
+{
+    uint64_t ignored, all = 0;
+    gt_resident_memory(&ignored, &all);
+    return all;
+}
+
+/* The last test, because large blocks of this program are pages from now on. */
+static void what_a_step_freed_is_returned_at_the_next_one(void **state)
+{
+    (void)state;
+    if (GT_ADDRESS_SANITIZER || !resident() || !gt_memory_use_pages()) skip();
+    void *used = memset(gt_alloc(4 * MIB), 1, 4 * MIB);
+    gt_free(memset(gt_alloc(4 * MIB), 2, 4 * MIB));
+    uint64_t kept = resident();
+    gt_memory_next_step(); /* of a program that has no steps */
+    assert_in_range(resident(), kept - MIB, kept + MIB);
+    gt_memory_in_steps(true);
+    gt_memory_next_step();
+    gt_memory_in_steps(false);
+    assert_in_range(resident(), 1, kept - 4 * MIB);
+    for (size_t i = 0; i < 4 * MIB; i += KIB) assert_int_equal(((char *)used)[i], 1);
+    gt_free(used);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -501,6 +526,7 @@ int main(void)
         cmocka_unit_test(a_limit_that_cannot_be_kept_is_an_error),
         cmocka_unit_test(a_failed_call_frees_its_large_blocks),
         cmocka_unit_test(a_closed_slab_has_no_spare_pages),
+        cmocka_unit_test(what_a_step_freed_is_returned_at_the_next_one),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

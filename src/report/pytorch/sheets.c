@@ -301,6 +301,7 @@ bool gt_add_sheets(gt_sheet_inputs *in, gt_table_list *tables, gt_error *error)
         in->overlaps = gt_overlaps_find(in->trace, in->options->include_unlinked_kernels, error);
         made = in->overlaps != NULL;
     }
+    gt_memory_next_step();
     made = made && add_parts(in, OTHER_PARTS, 1u << PART_COLLECTIVES, make_other_part, tables, error);
     gt_overlaps_free(in->overlaps);
     gt_phases_free(in->phases);
