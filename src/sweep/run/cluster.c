@@ -45,9 +45,8 @@ static bool record_tasks(gt_runner *r, gt_error *error)
     if (!record) return gt_fail(error, "%s was removed or damaged", r->record_path);
     gt_json_writer w = {0};
     gt_json_add_value(&w, record->json);
-    gt_buffer_add_cstr(&w.text, "\n");
     gt_sweep_record_free(record);
-    return gt_runner_write_whole(r->record_path, &w.text, error);
+    return gt_runner_write_json(r->record_path, &w, error);
 }
 
 /* ---- what was submitted earlier ---- */

@@ -20,6 +20,14 @@ bool gt_runner_write_whole(const char *path, gt_buffer *text, gt_error *error)
     return written;
 }
 
+bool gt_runner_write_json(const char *path, gt_json_writer *document, gt_error *error)
+{
+    gt_json_end_document(document);
+    bool written = gt_runner_write_whole(path, &document->text, error);
+    gt_json_writer_free(document);
+    return written;
+}
+
 /* sweep.json is rewritten after each point, so that it is complete whenever the sweep ends. With thousands of
  * short runs, that would take longer than the runs: then it is written less often. */
 bool gt_runner_record(gt_runner *r, bool last, gt_error *error)

@@ -4,6 +4,7 @@
 #ifndef GT_SWEEP_RUN_STEPS_H
 #define GT_SWEEP_RUN_STEPS_H
 
+#include "json/writer.h"
 #include "sweep/record.h"
 #include "sweep/run/run.h"
 
@@ -59,5 +60,7 @@ bool gt_runner_choose(gt_runner *r, size_t *left, gt_error *error);
 bool gt_runner_record(gt_runner *r, bool last, gt_error *error);
 /* Writes a file that appears whole or not at all; frees the text. */
 bool gt_runner_write_whole(const char *path, gt_buffer *text, gt_error *error);
+/* The same for a JSON document, which gets its line break; frees the writer. */
+bool gt_runner_write_json(const char *path, gt_json_writer *document, gt_error *error);
 
 #endif

@@ -129,14 +129,11 @@ static bool write_tasks(submitter *s, const size_t *runs, size_t count, size_t a
     for (size_t i = 0; ok && i < count; i++) ok = put_task(s, &w, runs[i]);
     gt_json_close(&w, ']');
     gt_json_close(&w, '}');
-    gt_buffer_add_cstr(&w.text, "\n");
     char *path = gt_format("%s/tasks.json", s->folder);
-    if (ok) {
-        gt_buffer text = w.text;
-        w.text = (gt_buffer){0};
-        ok = gt_runner_write_whole(path, &text, s->error);
-    }
-    gt_json_writer_free(&w);
+    if (ok)
+        ok = gt_runner_write_json(path, &w, s->error);
+    else
+        gt_json_writer_free(&w);
     gt_free(path);
     return ok;
 }
@@ -253,7 +250,7 @@ static bool write_jobs(const gt_submission *s, const gt_arg_list *arrays, gt_err
     gt_json_put_cstrs(&w, "jobs", arrays->items, arrays->count);
     gt_json_close(&w, '}');
     char *path = gt_format("%s/jobs.json", s->folder);
-    bool ok = gt_runner_write_whole(path, &w.text, error);
+    bool ok = gt_runner_write_json(path, &w, error);
     gt_free(path);
     return ok;
 }

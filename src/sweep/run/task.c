@@ -65,8 +65,7 @@ static bool write_result(task_run *t, const gt_run_outcome *outcome, gt_error *e
         }
     }
     gt_json_close(&w, '}');
-    gt_buffer_add_cstr(&w.text, "\n");
-    return gt_runner_write_whole(t->path, &w.text, error);
+    return gt_runner_write_json(t->path, &w, error);
 }
 
 /* ---- machine ---- */
@@ -102,8 +101,7 @@ static void end_node(task_run *t, described_node *node)
     gt_json_put_cstr(&w, "task", gt_arena_format(t->arena, "%s/%s", t->stamp, t->node));
     gt_machine_put(&w, node->session.machine);
     gt_json_close(&w, '}');
-    gt_buffer_add_cstr(&w.text, "\n");
-    if (!gt_runner_write_whole(node->path, &w.text, &error)) gt_warn("%s", error.text);
+    if (!gt_runner_write_json(node->path, &w, &error)) gt_warn("%s", error.text);
     gt_run_session_free(&node->session);
     gt_free(node->path);
 }

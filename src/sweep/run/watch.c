@@ -96,10 +96,9 @@ static bool write_word(gt_watch *w, const gt_submission *s, size_t task, const g
     gt_json_put_cstr(&json, "end", end);
     gt_json_put_cstr(&json, "state", state ? state : "UNKNOWN");
     gt_json_close(&json, '}');
-    gt_buffer_add_cstr(&json.text, "\n");
     char *path = gt_format("%s/results/%zu.slurm.json", s->folder, task);
     gt_error error;
-    bool written = gt_runner_write_whole(path, &json.text, &error);
+    bool written = gt_runner_write_json(path, &json, &error);
     if (!written) gt_warn("%s", error.text);
     gt_free(path);
     (void)w;
