@@ -54,6 +54,16 @@ unsigned gt_team_threads(void)
     return size ? size : 1;
 }
 
+bool gt_team_is_busy(void)
+{
+    return false;
+}
+
+bool gt_team_is_in_loop(void)
+{
+    return depth > 0;
+}
+
 static void run_loop(size_t count, void (*each)(void *context, size_t index), void *context, void *work)
 {
     double begin = now_ms(), saved_before = saved_ms, longest = 0;
