@@ -284,15 +284,57 @@ void gt_store_adopt_strings(gt_store *store, const gt_interner *strings)
     adopt_ids(store, strings, add_strings(store->strings, strings));
 }
 
-void gt_stores_adopt_strings(gt_store *const *stores, size_t count, const gt_interner *strings)
+/* ---- strings of several threads ----
+ *
+ * Threads that read the same file have mostly the same strings. Those of the first are added; then all others
+ * are looked up at the same time, and only those that are missing are added, in order. */
+
+typedef struct string_lists {
+    const gt_interner *to;
+    const gt_interner *const *lists;
+    uint32_t **ids;
+} string_lists;
+
+static void find_strings(void *context, size_t index)
 {
-    gt_store_adopt_strings(stores[0], strings);
-    const gt_adopted_strings *known = &stores[0]->adopted[stores[0]->adopted_count - 1];
-    for (size_t i = 1; i < count; i++) {
-        uint32_t *ids = gt_alloc(known->count * sizeof *ids);
-        memcpy(ids, known->ids, known->count * sizeof *ids);
-        adopt_ids(stores[i], strings, ids);
+    const string_lists *s = context;
+    const gt_interner *list = s->lists[index];
+    uint32_t count = gt_interner_count(list), *ids = s->ids[index];
+    ids[GT_STR_NONE] = GT_STR_NONE;
+    for (uint32_t id = 1; id < count; id++) {
+        gt_str text = gt_interner_get(list, id);
+        ids[id] = gt_interner_find(s->to, text.bytes, text.len);
     }
+}
+
+static void add_missing_strings(gt_interner *to, const gt_interner *list, uint32_t *ids)
+{
+    uint32_t count = gt_interner_count(list);
+    for (uint32_t id = 1; id < count; id++) {
+        if (ids[id] != GT_STR_NONE) continue;
+        gt_str text = gt_interner_get(list, id);
+        ids[id] = gt_interner_add(to, text.bytes, text.len);
+    }
+}
+
+void gt_stores_adopt_strings(gt_store *const *stores, size_t count, const gt_interner *const *lists,
+                             size_t list_count)
+{
+    if (!list_count) return;
+    gt_interner *to = stores[0]->strings;
+    uint32_t **ids = gt_alloc(list_count * sizeof *ids);
+    ids[0] = add_strings(to, lists[0]);
+    for (size_t i = 1; i < list_count; i++) ids[i] = gt_alloc(gt_interner_count(lists[i]) * sizeof **ids);
+    string_lists others = {to, lists + 1, ids + 1};
+    gt_parallel_each(list_count - 1, find_strings, &others);
+    for (size_t i = 1; i < list_count; i++) add_missing_strings(to, lists[i], ids[i]);
+    for (size_t i = 0; i < list_count; i++) {
+        size_t bytes = gt_interner_count(lists[i]) * sizeof **ids;
+        for (size_t k = 1; k < count; k++)
+            adopt_ids(stores[k], lists[i], memcpy(gt_alloc(bytes), ids[i], bytes));
+        adopt_ids(stores[0], lists[i], ids[i]);
+    }
+    gt_free(ids);
 }
 
 size_t gt_store_count(const gt_store *store)

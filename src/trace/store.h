@@ -73,8 +73,9 @@ void gt_store_piece_replace(gt_store_piece *piece, size_t column, int64_t base, 
  * read. */
 void gt_store_append(gt_store *store, gt_store_piece *piece);
 void gt_store_adopt_strings(gt_store *store, const gt_interner *strings);
-/* The same for several stores, at least one, that share their strings. */
-void gt_stores_adopt_strings(gt_store *const *stores, size_t count, const gt_interner *strings);
+/* The same for several stores, at least one, that share their strings, and the strings of several threads. */
+void gt_stores_adopt_strings(gt_store *const *stores, size_t count, const gt_interner *const *lists,
+                             size_t list_count);
 
 /* ---- reading ---- */
 

@@ -37,7 +37,7 @@ typedef struct separator {
 typedef struct worker {
     separator separator;
     const gt_record_format *format;
-    gt_interner *strings;
+    gt_interner *own_strings; /* NULL: it has those of the stores */
     gt_record_reader *reader;
     gt_store_writer *writers[GT_RECORD_MAX_STORES];
     size_t writer_count;
@@ -47,7 +47,7 @@ typedef struct worker {
 
 static void worker_begin(worker *w, const gt_record_format *format, size_t stores, gt_interner *strings)
 {
-    *w = (worker){.format = format, .strings = strings, .writer_count = stores};
+    *w = (worker){.format = format, .writer_count = stores};
     w->reader = gt_record_reader_new(format->fields, format->count, strings);
     gt_record_reader_drop(w->reader, format->unwanted);
     gt_record_reader_need(w->reader, format->needed);
@@ -57,10 +57,12 @@ static void worker_begin(worker *w, const gt_record_format *format, size_t store
         w->writers[i] = gt_store_writer_new(format->columns, format->count, strings);
 }
 
-static void worker_end(worker *w)
+static void worker_end(void *workers, size_t index)
 {
+    worker *w = (worker *)workers + index;
     gt_record_reader_free(w->reader);
     for (size_t i = 0; i < w->writer_count; i++) gt_store_writer_free(w->writers[i]);
+    gt_interner_free(w->own_strings);
 }
 
 /* Stores the record in one of the worker's stores; in the others it is only counted. */
@@ -276,7 +278,9 @@ static void work(void *context, size_t index)
         return;
     }
     gt_unlock(&job->lock);
-    worker_begin(w, job->format, job->stores->count, gt_interner_new());
+    gt_interner *strings = gt_interner_new();
+    worker_begin(w, job->format, job->stores->count, strings);
+    w->own_strings = strings;
     gt_stream *range = gt_stream_range(job->stream, job->begin, &error);
     gt_lock(&job->lock);
     while (range && !job->stopped && job->next_chunk < job->chunk_count) {
@@ -299,6 +303,17 @@ static void work(void *context, size_t index)
     gt_stream_close(range);
 }
 
+/* Those of the workers that had something to read. */
+static void adopt_strings(const worker *workers, unsigned count, const gt_record_stores *stores)
+{
+    const gt_interner **lists = gt_alloc(count * sizeof *lists);
+    size_t list_count = 0;
+    for (unsigned i = 0; i < count; i++)
+        if (workers[i].own_strings) lists[list_count++] = workers[i].own_strings;
+    gt_stores_adopt_strings(stores->items, stores->count, lists, list_count);
+    gt_free(lists);
+}
+
 /* Reads the rest of the array, from the record at the cursor on, on several threads. */
 static bool read_parallel(gt_json *json, const gt_record_format *format, const gt_record_stores *stores,
                           unsigned threads, const joint_text *joint)
@@ -312,12 +327,8 @@ static bool read_parallel(gt_json *json, const gt_record_format *format, const g
     job.workers = gt_alloc_zero(threads, sizeof *job.workers);
     pthread_mutex_init(&job.lock, NULL);
     gt_parallel_each(threads, work, &job);
-    for (unsigned i = 0; i < threads; i++) {
-        if (!job.workers[i].strings) continue;
-        gt_stores_adopt_strings(stores->items, stores->count, job.workers[i].strings);
-        gt_interner_free(job.workers[i].strings);
-        worker_end(&job.workers[i]);
-    }
+    adopt_strings(job.workers, threads, stores);
+    gt_parallel_each(threads, worker_end, job.workers);
     for (size_t i = 0; i < job.chunk_count; i++) free_pieces(&job.chunks[i]);
     gt_free(job.chunks);
     gt_free(job.workers);
@@ -381,7 +392,7 @@ bool gt_records_read_apart(gt_json *json, const gt_record_format *format, const 
     show_progress(json, &shown, since);
     for (size_t i = 0; i < stores->count; i++)
         gt_store_append(stores->items[i], gt_store_writer_take(w.writers[i]));
-    worker_end(&w);
+    worker_end(&w, 0);
     if (json->failed) return fail_in_record(json, format, gt_store_records(stores->items[0]) + 1);
     return !more || read_parallel(json, format, stores, options->threads, &joint);
 }
