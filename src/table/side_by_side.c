@@ -3,18 +3,23 @@
 
 #include "base/many.h"
 #include "base/memory.h"
+#include "base/team.h"
 
 #include <stdlib.h>
+
+static void give_strings(void *context, size_t part)
+{
+    gt_side_parts *parts = context;
+    bool shares = parts->in_turn || (part < 32 && parts->shares >> part & 1);
+    parts->own[part] = shares ? parts->strings : gt_interner_copy(parts->strings);
+}
 
 void gt_side_parts_begin(gt_side_parts *parts)
 {
     parts->own = gt_alloc(parts->count * sizeof *parts->own);
     parts->sheets = gt_alloc_zero(parts->count, sizeof *parts->sheets);
     parts->errors = gt_alloc_zero(parts->count, sizeof *parts->errors);
-    for (size_t i = 0; i < parts->count; i++) {
-        bool shares = parts->in_turn || (i < 32 && parts->shares >> i & 1);
-        parts->own[i] = shares ? parts->strings : gt_interner_copy(parts->strings);
-    }
+    gt_parallel_each(parts->count, give_strings, parts);
 }
 
 static size_t make_in_turn(size_t count, bool (*work)(void *context, size_t part), void *context)

@@ -14,9 +14,9 @@
 /* All that the parts of a report read. */
 typedef struct gt_sheet_inputs {
     const gt_linked_view *trace;
-    const gt_devices *devices; /* NULL without extra sheets */
-    gt_extension *extension;   /* NULL: none */
+    gt_extension *extension; /* NULL: none */
     const gt_pytorch_options *options;
+    gt_devices devices; /* none without extra sheets */
     gt_launchers launchers;
     gt_phases *phases;     /* NULL: not asked for */
     gt_overlaps *overlaps; /* NULL: not asked for */

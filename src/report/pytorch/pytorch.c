@@ -119,14 +119,8 @@ bool gt_pytorch_tables(gt_pytorch_linked *trace, const gt_pytorch_options *optio
     }
     if (options->detect_recompute) mark_recompute(trace);
     bool all = !options->extension || run_extension(trace, options->extension, &answer, error);
-    gt_devices devices = {0};
-    if (all && options->extra_sheets) devices = gt_devices_find(&view->events);
-    gt_sheet_inputs inputs = {.trace = view,
-                              .devices = options->extra_sheets ? &devices : NULL,
-                              .extension = answer.extension,
-                              .options = options};
+    gt_sheet_inputs inputs = {.trace = view, .extension = answer.extension, .options = options};
     all = all && gt_add_sheets(&inputs, &made, error);
-    gt_devices_free(&devices);
     if (all && options->hint_communication) gt_hint_at_communication(view);
     if (all && options->extra) add_extra_sheets(&view->events, &options->extra_options, &made);
     if (options->legacy_names) use_old_names(&made);

@@ -37,7 +37,7 @@ static bool add_kernel_sheets(const gt_sheet_inputs *in, const gt_linked_view *t
     if (summary) gt_add_if_any(tables, gt_pytorch_kernel_summary(&kernels, &in->launchers, in->total_ms));
     if (summary && in->phases)
         gt_add_phase_kernel_sheets(&kernels, &in->launchers, in->phases, options, tables);
-    if (in->devices) gt_add_if_any(tables, gt_pytorch_memory_copies(trace, in->devices));
+    if (options->extra_sheets) gt_add_if_any(tables, gt_pytorch_memory_copies(trace, &in->devices));
     if (options->short_kernel_study) {
         const gt_pytorch_short_options study = {.threshold_us = options->short_threshold_us,
                                                 .bins = options->short_bins,
@@ -209,14 +209,15 @@ static const gt_table *add_timelines(const gt_linked_view *trace, const gt_devic
     gt_table *timeline = gt_pytorch_gpu_timeline(trace, wanted, error);
     if (!timeline) return NULL;
     gt_table_list_add(tables, timeline);
-    gt_table *by_device = devices ? gt_pytorch_gpu_timeline_by_device(trace, devices, wanted) : NULL;
+    gt_table *by_device =
+        options->extra_sheets ? gt_pytorch_gpu_timeline_by_device(trace, devices, wanted) : NULL;
     if (by_device) gt_table_list_add(tables, by_device);
     return timeline;
 }
 
 /* ---- all sheets ---- */
 
-/* First the timeline, whose total time others need, and the launchers. */
+/* First the devices and the timeline, whose total time others need, and the launchers. */
 enum { PART_TIMELINES, PART_LAUNCHERS, FIRST_PARTS };
 /* Then all others. Collectives are in the store, whose strings are those of the trace. */
 enum { PART_OPS, PART_PERFORMANCE, PART_KERNELS, PART_COLLECTIVES, OTHER_PARTS };
@@ -236,8 +237,9 @@ static bool make_first_part(void *context, size_t part)
     }
     gt_linked_view trace = *in->trace;
     trace.strings = job->parts.own[part];
+    if (in->options->extra_sheets) in->devices = gt_devices_find(&trace.events);
     const gt_table *timeline =
-        add_timelines(&trace, in->devices, in->options, &job->parts.sheets[part], &job->parts.errors[part]);
+        add_timelines(&trace, &in->devices, in->options, &job->parts.sheets[part], &job->parts.errors[part]);
     if (!timeline) return false;
     in->total_ms = gt_pytorch_total_time_ms(timeline);
     warn_about_unlinked(&trace, in->options);
@@ -306,5 +308,6 @@ bool gt_add_sheets(gt_sheet_inputs *in, gt_table_list *tables, gt_error *error)
     gt_overlaps_free(in->overlaps);
     gt_phases_free(in->phases);
     gt_launchers_free(&in->launchers);
+    gt_devices_free(&in->devices);
     return made;
 }
