@@ -5,11 +5,13 @@
  *     gt_row_set_add(&ops, row); ...
  *     size_t count = gt_row_set_finish(&ops);
  *     uint32_t rank = gt_row_set_rank(&ops, row);    0 for the first member; GT_NO_RANK: not a member
+ *     uint32_t below = gt_row_set_below(&ops, row);  members below it; also for trace->count
  *
  * It needs 3 bits per row. */
 #ifndef GT_TRACE_ROW_SET_H
 #define GT_TRACE_ROW_SET_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -33,11 +35,26 @@ static inline void gt_row_set_add(gt_row_set *set, uint32_t row)
     set->bits[row / 64] |= UINT64_C(1) << row % 64;
 }
 
+/* The same for any rows. */
+static inline void gt_row_set_add_shared(gt_row_set *set, uint32_t row)
+{
+    __atomic_fetch_or(&set->bits[row / 64], UINT64_C(1) << row % 64, __ATOMIC_RELAXED);
+}
+
+static inline uint32_t gt_row_set_below(const gt_row_set *set, uint32_t row)
+{
+    uint64_t below = set->bits[row / 64] & ((UINT64_C(1) << row % 64) - 1);
+    return set->before[row / 64] + (uint32_t)__builtin_popcountll(below);
+}
+
+static inline bool gt_row_set_has(const gt_row_set *set, uint32_t row)
+{
+    return set->bits[row / 64] >> row % 64 & 1;
+}
+
 static inline uint32_t gt_row_set_rank(const gt_row_set *set, uint32_t row)
 {
-    uint64_t word = set->bits[row / 64], bit = UINT64_C(1) << row % 64;
-    if (!(word & bit)) return GT_NO_RANK;
-    return set->before[row / 64] + (uint32_t)__builtin_popcountll(word & (bit - 1));
+    return gt_row_set_has(set, row) ? gt_row_set_below(set, row) : GT_NO_RANK;
 }
 
 #endif

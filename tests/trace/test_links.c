@@ -222,10 +222,10 @@ static void check_calls(const gt_linked_view *trace, const gt_calls *calls)
         for (uint32_t m = 0; m < n; m++)
             if (trace->subtree_end[calls->row_of[m]] > n) caller = m;
         assert_int_equal(calls->caller[n], caller);
-        uint32_t at = calls->begin[n];
+        uint32_t at = gt_calls_begin(calls, n);
         for (uint32_t i = 0; i < trace->link_count; i++)
             if (trace->link_runtime[i] == row) assert_int_equal(calls->links[at++], i);
-        assert_int_equal(calls->begin[n + 1], at);
+        assert_int_equal(gt_calls_begin(calls, n + 1), at);
     }
     gt_row_list roots = gt_calls_cpu_roots(calls);
     size_t found = 0;

@@ -11,10 +11,15 @@ static void check(uint32_t rows, uint32_t step)
 {
     gt_row_set set = gt_row_set_new(rows);
     uint32_t members = 0;
-    for (uint32_t row = 0; row < rows; row += step) gt_row_set_add(&set, row);
+    for (uint32_t row = 0; row < rows; row += step)
+        row % 2 ? gt_row_set_add(&set, row) : gt_row_set_add_shared(&set, row);
     size_t count = gt_row_set_finish(&set);
-    for (uint32_t row = 0; row < rows; row++)
+    for (uint32_t row = 0; row < rows; row++) {
+        assert_int_equal(gt_row_set_below(&set, row), members);
+        assert_int_equal(gt_row_set_has(&set, row), row % step == 0);
         assert_int_equal(gt_row_set_rank(&set, row), row % step ? GT_NO_RANK : members++);
+    }
+    assert_int_equal(gt_row_set_below(&set, rows), members);
     assert_int_equal(count, members);
     gt_row_set_free(&set);
 }

@@ -161,8 +161,9 @@ static void add_children(const gt_diff_side *s, uint32_t row, bool gpu_only, gt_
     if (gt_kind_is_gpu(trace->kind[row]) || trace->preorder[row] == GT_NO_EVENT) return;
     for (uint32_t c = gt_calls_first(s->calls, row); c != GT_NO_EVENT; c = gt_calls_next(s->calls, row, c))
         if (!gpu_only || gt_calls_use_gpu(s->calls, c)) GT_PUSH(list->items, list->count, list->capacity, c);
-    uint32_t number = trace->preorder[row];
-    for (uint32_t i = s->calls->begin[number]; i < s->calls->begin[number + 1]; i++)
+    uint32_t begin = gt_calls_begin(s->calls, trace->preorder[row]),
+             end = gt_calls_begin(s->calls, trace->preorder[row] + 1);
+    for (uint32_t i = begin; i < end; i++)
         GT_PUSH(list->items, list->count, list->capacity, trace->link_gpu[s->calls->links[i]]);
 }
 

@@ -133,7 +133,7 @@ static void find_in_list(measuring *m, bool backward)
 static void find_deep_kernels(measuring *m)
 {
     const gt_perf *p = m->perf;
-    size_t launches = p->calls->begin[p->trace->numbered];
+    size_t launches = gt_calls_begin(p->calls, p->trace->numbered);
     size_t gradients = p->gradient_begins[p->gradients->count];
     uint64_t counts[2] = {0};
     for (size_t r = 0; r < gt_range_count(m->count, GT_OPS_GRAIN); r++) {

@@ -114,7 +114,7 @@ static void look_below_range(void *context, size_t begin, size_t end)
     for (uint32_t n = (uint32_t)end; n-- > begin;) {
         uint32_t row = calls->row_of[n], caller = calls->caller[n];
         uint8_t kind = s->trace->kind[row];
-        if (calls->begin[n] < calls->begin[n + 1]) s->to_kernel[n] = 1;
+        if (gt_row_set_has(&calls->launching, n)) s->to_kernel[n] = 1;
         if (caller == GT_NO_EVENT) continue;
         bool modelled = passes_model(kind) && (s->modelled_below[n] || is_modelled(s, r, row));
         uint8_t to_kernel = passes_kernel(s, n, kind) ? (uint8_t)(s->to_kernel[n] + 1) : UINT8_MAX;

@@ -130,15 +130,28 @@ static inline __attribute__((always_inline)) void each_call(gt_calls *c, size_t 
     }
 }
 
+static void note_call(gt_calls *c, uint32_t number, size_t first, size_t count)
+{
+    (void)first;
+    (void)count;
+    gt_row_set_add_shared(&c->launching, number);
+}
+
 static void note_count(gt_calls *c, uint32_t number, size_t first, size_t count)
 {
     (void)first;
-    c->begin[number] = (uint32_t)count;
+    c->begins[gt_row_set_below(&c->launching, number)] = (uint32_t)count;
 }
 
 static void note_launches(gt_calls *c, uint32_t number, size_t first, size_t count)
 {
-    for (size_t i = 0; i < count; i++) c->links[c->begin[number] + i] = (uint32_t)(first + i);
+    uint32_t begin = gt_calls_begin(c, number);
+    for (size_t i = 0; i < count; i++) c->links[begin + i] = (uint32_t)(first + i);
+}
+
+static void find_launching(void *context, size_t begin, size_t end)
+{
+    each_call(context, begin, end, note_call);
 }
 
 static void count_launches(void *context, size_t begin, size_t end)
@@ -153,11 +166,15 @@ static void list_launches(void *context, size_t begin, size_t end)
 
 static void place_launches(gt_calls *c)
 {
-    size_t numbers = c->trace->numbered, links = c->trace->link_count;
-    c->begin = gt_alloc_zero(numbers + 1, sizeof *c->begin);
-    c->links = gt_alloc(links * sizeof *c->links);
+    size_t links = c->trace->link_count;
+    c->launching = gt_row_set_new(c->trace->numbered);
+    gt_parallel_ranges(links, GT_ROWS_GRAIN, find_launching, c);
+    size_t calls = gt_row_set_finish(&c->launching);
+    c->begins = gt_alloc((calls + 1) * sizeof *c->begins);
+    c->begins[calls] = 0;
     gt_parallel_ranges(links, GT_ROWS_GRAIN, count_launches, c);
-    gt_sums_before(c->begin, numbers + 1);
+    gt_sums_before(c->begins, calls + 1);
+    c->links = gt_alloc(links * sizeof *c->links);
     gt_parallel_ranges(links, GT_ROWS_GRAIN, list_launches, c);
 }
 
@@ -175,7 +192,8 @@ void gt_calls_free(gt_calls *c)
     if (!c) return;
     gt_free(c->row_of);
     gt_free(c->caller);
-    gt_free(c->begin);
+    gt_row_set_free(&c->launching);
+    gt_free(c->begins);
     gt_free(c->links);
     gt_free(c);
 }
@@ -214,14 +232,17 @@ bool gt_calls_use_gpu(const gt_calls *c, uint32_t row)
 {
     const gt_linked_view *trace = c->trace;
     uint32_t number = trace->preorder[row];
-    if (number != GT_NO_EVENT) return c->begin[number] < c->begin[trace->subtree_end[row]];
+    if (number != GT_NO_EVENT)
+        return gt_row_set_below(&c->launching, number) <
+               gt_row_set_below(&c->launching, trace->subtree_end[row]);
     size_t first = first_launch(trace, row);
     return first < trace->link_count && trace->link_runtime[first] == row;
 }
 
 static void add_below(const gt_calls *c, uint32_t row, gt_row_list *list)
 {
-    uint32_t begin = c->begin[c->trace->preorder[row]], end = c->begin[c->trace->subtree_end[row]];
+    uint32_t begin = gt_calls_begin(c, c->trace->preorder[row]),
+             end = gt_calls_begin(c, c->trace->subtree_end[row]);
     if (begin == end) return;
     bool sorted = true;
     list->items = gt_grow(list->items, &list->capacity, list->count + (end - begin), sizeof *list->items);

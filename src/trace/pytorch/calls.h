@@ -7,6 +7,7 @@
 #define GT_TRACE_PYTORCH_CALLS_H
 
 #include "trace/pytorch/pytorch.h"
+#include "trace/row_set.h"
 #include "trace/rows.h"
 
 typedef struct gt_calls {
@@ -15,9 +16,18 @@ typedef struct gt_calls {
     uint32_t *row_of; /* the event */
     uint32_t *caller; /* the number of the event whose child it is, GT_NO_EVENT at roots. Differs from the
                          trace's parent after gt_tree_wrap_launch */
-    uint32_t *begin;  /* where its own launches begin in `links`; one entry more than events */
-    uint32_t *links;  /* launches (indexes into trace->link_*), sorted by the number of the runtime call */
+
+    gt_row_set launching; /* the numbers of the events that launched anything themselves */
+    uint32_t *begins;     /* by rank in `launching`: where its launches begin in `links`; one entry more */
+    uint32_t *links; /* launches (indexes into trace->link_*), sorted by the number of the runtime call */
 } gt_calls;
+
+/* Where the launches of the events with this number or a greater one begin in `links`. The number may be
+ * trace->numbered: then all launches of the tree are before. */
+static inline uint32_t gt_calls_begin(const gt_calls *calls, uint32_t number)
+{
+    return calls->begins[gt_row_set_below(&calls->launching, number)];
+}
 
 /* Borrows the trace, which must not be edited while gt_calls is used. */
 gt_calls *gt_calls_new(const gt_linked_view *trace);

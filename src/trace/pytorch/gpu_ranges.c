@@ -35,7 +35,7 @@ size_t gt_calls_count_gpu_events(const gt_calls *c, uint32_t row)
 {
     const gt_linked_view *trace = c->trace;
     uint32_t number = trace->preorder[row];
-    if (number != GT_NO_EVENT) return c->begin[trace->subtree_end[row]] - c->begin[number];
+    if (number != GT_NO_EVENT) return gt_calls_begin(c, trace->subtree_end[row]) - gt_calls_begin(c, number);
     return first_from(trace->link_runtime, trace->link_count, row + 1) -
            first_from(trace->link_runtime, trace->link_count, row);
 }
@@ -51,7 +51,7 @@ void gt_gradients_below(const gt_gradients *g, uint32_t row, size_t *begin, size
 
 gt_gpu_rows gt_gpu_rows_of_calls(const gt_calls *c)
 {
-    gt_gpu_rows list = {.trace = &c->trace->events, .count = c->begin[c->trace->numbered]};
+    gt_gpu_rows list = {.trace = &c->trace->events, .count = gt_calls_begin(c, c->trace->numbered)};
     list.rows = gt_alloc(list.count * sizeof *list.rows);
     list.order = gt_alloc(list.count * sizeof *list.order);
     for (size_t i = 0; i < list.count; i++) {
@@ -63,7 +63,8 @@ gt_gpu_rows gt_gpu_rows_of_calls(const gt_calls *c)
 
 gt_gpu_range gt_gpu_range_below(const gt_calls *c, uint32_t row)
 {
-    return (gt_gpu_range){c->begin[c->trace->preorder[row]], c->begin[c->trace->subtree_end[row]]};
+    return (gt_gpu_range){gt_calls_begin(c, c->trace->preorder[row]),
+                          gt_calls_begin(c, c->trace->subtree_end[row])};
 }
 
 void gt_gpu_rows_free(gt_gpu_rows *list)
@@ -390,6 +391,7 @@ void gt_busy_below(const gt_calls *calls, const uint32_t *rows, size_t count, gt
 {
     measuring m = {.calls = calls, .rows = rows, .busy = busy};
     gt_parallel_ranges(count, GT_OPS_GRAIN, count_range, &m);
-    if (gt_gpu_ranges_are_long(m.events, calls->begin[calls->trace->numbered])) sweep_below(&m, count);
+    if (gt_gpu_ranges_are_long(m.events, gt_calls_begin(calls, calls->trace->numbered)))
+        sweep_below(&m, count);
     gt_parallel_ranges(count, GT_OPS_GRAIN, measure_range, &m);
 }
