@@ -216,17 +216,19 @@ static void check_links(const gt_linked_view *trace, const expected_links *l)
 
 static void check_calls(const gt_linked_view *trace, const gt_calls *calls)
 {
+    uint32_t *callers = gt_calls_callers(calls);
     for (uint32_t n = 0; n < trace->numbered; n++) {
         uint32_t row = calls->row_of[n], caller = GT_NO_EVENT;
         assert_int_equal(trace->preorder[row], n);
         for (uint32_t m = 0; m < n; m++)
             if (trace->subtree_end[calls->row_of[m]] > n) caller = m;
-        assert_int_equal(calls->caller[n], caller);
+        assert_int_equal(callers[n], caller);
         uint32_t at = gt_calls_begin(calls, n);
         for (uint32_t i = 0; i < trace->link_count; i++)
             if (trace->link_runtime[i] == row) assert_int_equal(calls->links[at++], i);
         assert_int_equal(gt_calls_begin(calls, n + 1), at);
     }
+    gt_free(callers);
     gt_row_list roots = gt_calls_cpu_roots(calls);
     size_t found = 0;
     for (uint32_t row = 0; row < trace->count; row++)

@@ -238,9 +238,8 @@ static uint32_t root_below(gt_diff_side *s, uint32_t top)
 static void find_roots(gt_diff_side *s)
 {
     gt_row_list tops = {0}, ops = gt_calls_cpu_roots(s->calls);
-    for (uint32_t n = 0; n < s->trace->numbered; n++)
-        if (s->calls->caller[n] == GT_NO_EVENT)
-            GT_PUSH(tops.items, tops.count, tops.capacity, s->calls->row_of[n]);
+    for (uint32_t n = 0; n < s->trace->numbered; n = s->trace->subtree_end[s->calls->row_of[n]])
+        GT_PUSH(tops.items, tops.count, tops.capacity, s->calls->row_of[n]);
     gt_map seen = {0};
     for (size_t i = 0; i < ops.count; i++) {
         uint32_t top = outermost(s, &tops, ops.items[i]);
@@ -430,14 +429,14 @@ static gt_str module_name(const gt_linked_view *trace, uint32_t row)
 static uint32_t *find_modules(const gt_diff_side *side)
 {
     const gt_linked_view *trace = side->trace;
-    uint32_t *module = gt_alloc(trace->count * sizeof *module);
+    uint32_t *module = gt_alloc(trace->count * sizeof *module), *callers = gt_calls_callers(side->calls);
     memset(module, 0xFF, trace->count * sizeof *module);
     for (uint32_t n = 0; n < trace->numbered; n++) {
-        uint32_t caller = side->calls->caller[n];
-        if (caller == GT_NO_EVENT) continue;
-        uint32_t outer = side->calls->row_of[caller];
+        if (callers[n] == GT_NO_EVENT) continue;
+        uint32_t outer = side->calls->row_of[callers[n]];
         module[side->calls->row_of[n]] = is_module(trace, outer) ? outer : module[outer];
     }
+    gt_free(callers);
     return module;
 }
 

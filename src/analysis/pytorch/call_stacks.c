@@ -122,6 +122,7 @@ typedef struct node {
 
 struct gt_call_stacks {
     const gt_calls *calls;
+    uint32_t *callers; /* gt_calls_callers */
     const gt_linked_view *trace;
     node *nodes; /* nodes[0] has no frames */
     size_t count, capacity;
@@ -140,6 +141,7 @@ gt_call_stacks *gt_call_stacks_new(const gt_calls *calls)
     gt_call_stacks *s = gt_alloc_zero(1, sizeof *s);
     s->calls = calls;
     s->trace = calls->trace;
+    s->callers = gt_calls_callers(calls);
     s->of_number = gt_alloc(s->trace->numbered * sizeof *s->of_number);
     memset(s->of_number, 0xFF, s->trace->numbered * sizeof *s->of_number);
     s->below_row = gt_no_events(s->trace->numbered);
@@ -155,6 +157,7 @@ void gt_call_stacks_free(gt_call_stacks *s)
     if (!s) return;
     gt_free(s->nodes);
     gt_map_free(&s->places);
+    gt_free(s->callers);
     gt_free(s->of_number);
     gt_free(s->below_row);
     gt_free(s->below_stack);
@@ -213,7 +216,7 @@ uint32_t gt_call_stack_of(gt_call_stacks *s, uint32_t row, uint32_t root)
     while (s->of_number[n] == GT_NO_EVENT) {
         GT_PUSH(s->path.items, s->path.count, s->path.capacity, n);
         if (n == first) break;
-        n = s->calls->caller[n];
+        n = s->callers[n];
     }
     if (s->of_number[n] != GT_NO_EVENT) stack = s->of_number[n];
     for (size_t i = s->path.count; i-- > 0;) {

@@ -77,6 +77,7 @@ static const detector detectors[] = {
 struct search {
     const gt_linked_view *trace;
     gt_calls *calls;
+    uint32_t *callers; /* gt_calls_callers; NULL: not needed so far */
     gt_tree_edit *edit;
     gt_arena arena;
     uint32_t *dims, *concrete; /* by row: JSON; NULL: not loaded yet */
@@ -280,11 +281,11 @@ static int64_t experts_of(search *s, uint32_t op)
     const gt_linked_view *trace = s->trace;
     int64_t topk;
     if (trace->preorder[op] == GT_NO_EVENT) return DEFAULT;
+    if (!s->callers) s->callers = gt_calls_callers(s->calls);
     for (uint32_t n = trace->preorder[op] + 1; n < trace->subtree_end[op];) {
         uint32_t row = s->calls->row_of[n];
         int level = 1;
-        for (uint32_t c = s->calls->caller[n]; c != trace->preorder[op] && level <= LEVELS;
-             c = s->calls->caller[c])
+        for (uint32_t c = s->callers[n]; c != trace->preorder[op] && level <= LEVELS; c = s->callers[c])
             level++;
         gt_str name = gt_event_name(&trace->events, row);
         if (level <= LEVELS && gt_str_contains(name, "TopK") &&
@@ -481,6 +482,7 @@ size_t gt_pseudo_ops_add(gt_pytorch_linked *linked)
     for (size_t i = 0; i < GT_LENGTH(detectors); i++)
         if (applies(&s, &detectors[i])) detectors[i].add(&s, &detectors[i]);
     gt_calls_free(s.calls);
+    gt_free(s.callers);
     gt_arena_free(&s.arena);
     gt_free(s.dims);
     gt_free(s.concrete);

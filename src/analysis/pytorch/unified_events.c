@@ -63,6 +63,7 @@ typedef struct range_findings {
 
 typedef struct looking {
     search *search;
+    uint32_t *callers; /* gt_calls_callers */
     range_findings *ranges;
 } looking;
 
@@ -112,7 +113,7 @@ static void look_below_range(void *context, size_t begin, size_t end)
     memset(s->modelled_below + begin, 0, end - begin);
     memset(s->to_kernel + begin, UINT8_MAX, end - begin);
     for (uint32_t n = (uint32_t)end; n-- > begin;) {
-        uint32_t row = calls->row_of[n], caller = calls->caller[n];
+        uint32_t row = calls->row_of[n], caller = l->callers[n];
         uint8_t kind = s->trace->kind[row];
         if (gt_row_set_has(&calls->launching, n)) s->to_kernel[n] = 1;
         if (caller == GT_NO_EVENT) continue;
@@ -126,14 +127,15 @@ static void look_below_range(void *context, size_t begin, size_t end)
     gt_models_free(r->models);
 }
 
-static void pass_on(search *s, finding f)
+static void pass_on(const looking *l, finding f)
 {
+    search *s = l->search;
     const gt_calls *calls = s->perf->calls;
     while (f.number != GT_NO_EVENT && learn(s, f.number, f.modelled, f.to_kernel)) {
         uint8_t kind = s->trace->kind[calls->row_of[f.number]];
         f.modelled = f.modelled && passes_model(kind);
         f.to_kernel = passes_kernel(s, f.number, kind) ? (uint8_t)(s->to_kernel[f.number] + 1) : UINT8_MAX;
-        f.number = calls->caller[f.number];
+        f.number = l->callers[f.number];
     }
 }
 
@@ -141,15 +143,16 @@ static void look_below(search *s)
 {
     uint32_t numbers = s->trace->numbered;
     size_t ranges = gt_range_count(numbers, GT_ROWS_GRAIN);
-    looking l = {s, gt_alloc_zero(ranges, sizeof *l.ranges)};
+    looking l = {s, gt_calls_callers(s->perf->calls), gt_alloc_zero(ranges, sizeof *l.ranges)};
     s->modelled_below = gt_alloc(numbers);
     s->to_kernel = gt_alloc(numbers);
     gt_parallel_ranges(numbers, GT_ROWS_GRAIN, look_below_range, &l);
     for (size_t i = ranges; i-- > 0;) {
-        for (size_t k = 0; k < l.ranges[i].count; k++) pass_on(s, l.ranges[i].items[k]);
+        for (size_t k = 0; k < l.ranges[i].count; k++) pass_on(&l, l.ranges[i].items[k]);
         gt_free(l.ranges[i].items);
     }
     gt_free(l.ranges);
+    gt_free(l.callers);
 }
 
 /* ---- gradients ---- */

@@ -11,105 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- callers ----
- *
- * The caller of an event is the last event before it whose range of numbers it is in. Each range of numbers
- * finds the callers that are in the same range. The others are among the events that are open when the range
- * begins, a list that one thread carries from range to range. */
-
-typedef struct caller_range {
-    uint32_t *without; /* events whose caller is before the range */
-    size_t without_count, without_capacity;
-    uint32_t *open; /* events of the range that are open at its end, outermost first */
-    size_t open_count, open_capacity;
-    uint32_t around; /* the innermost event that is open when the range begins */
-    GT_APART;
-} caller_range;
-
-typedef struct caller_search {
-    gt_calls *calls;
-    caller_range *ranges;
-} caller_search;
-
-static uint32_t end_of_number(const gt_calls *c, uint32_t number)
-{
-    return c->trace->subtree_end[c->row_of[number]];
-}
-
-static void place_rows(void *context, size_t begin, size_t end)
-{
-    const gt_calls *c = context;
-    for (size_t row = begin; row < end; row++)
-        if (c->trace->preorder[row] != GT_NO_EVENT) c->row_of[c->trace->preorder[row]] = (uint32_t)row;
-}
-
-/* A stack of open events without a stack: `caller` leads from each open event to the one around it. */
-static void find_callers(void *context, size_t begin, size_t end)
-{
-    const caller_search *s = context;
-    gt_calls *c = s->calls;
-    caller_range *r = &s->ranges[begin / GT_ROWS_GRAIN];
-    uint32_t open = GT_NO_EVENT;
-    for (uint32_t n = (uint32_t)begin; n < end; n++) {
-        while (open != GT_NO_EVENT && end_of_number(c, open) <= n) open = c->caller[open];
-        if (open == GT_NO_EVENT) GT_PUSH(r->without, r->without_count, r->without_capacity, n);
-        c->caller[n] = open;
-        open = n;
-    }
-    for (; open != GT_NO_EVENT; open = c->caller[open])
-        if (end_of_number(c, open) > end) GT_PUSH(r->open, r->open_count, r->open_capacity, open);
-    for (size_t i = 0; i < r->open_count / 2; i++) {
-        uint32_t other = r->open[i];
-        r->open[i] = r->open[r->open_count - 1 - i];
-        r->open[r->open_count - 1 - i] = other;
-    }
-}
-
-static void carry_open_events(caller_search *s, size_t range_count)
-{
-    gt_calls *c = s->calls;
-    uint32_t open = GT_NO_EVENT;
-    for (size_t i = 0; i < range_count; i++) {
-        caller_range *r = &s->ranges[i];
-        size_t end = (i + 1) * (size_t)GT_ROWS_GRAIN;
-        r->around = open;
-        while (open != GT_NO_EVENT && end_of_number(c, open) <= end) open = c->caller[open];
-        if (!r->open_count) continue;
-        c->caller[r->open[0]] = open; /* its caller is not in the range: that would be open, too */
-        open = r->open[r->open_count - 1];
-    }
-}
-
-static void find_callers_before(void *context, size_t begin, size_t end)
-{
-    const caller_search *s = context;
-    gt_calls *c = s->calls;
-    caller_range *r = &s->ranges[begin / GT_ROWS_GRAIN];
-    uint32_t open = r->around;
-    (void)end;
-    for (size_t i = 0; i < r->without_count; i++) {
-        uint32_t n = r->without[i];
-        while (open != GT_NO_EVENT && end_of_number(c, open) <= n) open = c->caller[open];
-        if (r->open_count && n == r->open[0]) continue; /* others read it now, and it has its caller */
-        c->caller[n] = open;
-    }
-    gt_free(r->without);
-    gt_free(r->open);
-}
-
-static void place_callers(gt_calls *c)
-{
-    size_t numbers = c->trace->numbered, range_count = gt_range_count(numbers, GT_ROWS_GRAIN);
-    caller_search s = {c, gt_alloc_zero(range_count, sizeof *s.ranges)};
-    c->row_of = gt_alloc(numbers * sizeof *c->row_of);
-    c->caller = gt_alloc(numbers * sizeof *c->caller);
-    gt_parallel_ranges(c->trace->count, GT_ROWS_GRAIN, place_rows, c);
-    gt_parallel_ranges(numbers, GT_ROWS_GRAIN, find_callers, &s);
-    carry_open_events(&s, range_count);
-    gt_parallel_ranges(numbers, GT_ROWS_GRAIN, find_callers_before, &s);
-    gt_free(s.ranges);
-}
-
 /* ---- launches by number ---- */
 
 /* The launches of one call are neighbours. Calls use(c, number, first, count) for the calls in the tree whose
@@ -178,11 +79,19 @@ static void place_launches(gt_calls *c)
     gt_parallel_ranges(links, GT_ROWS_GRAIN, list_launches, c);
 }
 
+static void place_rows(void *context, size_t begin, size_t end)
+{
+    const gt_calls *c = context;
+    for (size_t row = begin; row < end; row++)
+        if (c->trace->preorder[row] != GT_NO_EVENT) c->row_of[c->trace->preorder[row]] = (uint32_t)row;
+}
+
 gt_calls *gt_calls_new(const gt_linked_view *trace)
 {
     gt_calls *c = gt_alloc_zero(1, sizeof *c);
     c->trace = trace;
-    place_callers(c);
+    c->row_of = gt_alloc(trace->numbered * sizeof *c->row_of);
+    gt_parallel_ranges(trace->count, GT_ROWS_GRAIN, place_rows, c);
     place_launches(c);
     return c;
 }
@@ -191,12 +100,13 @@ void gt_calls_free(gt_calls *c)
 {
     if (!c) return;
     gt_free(c->row_of);
-    gt_free(c->caller);
     gt_row_set_free(&c->launching);
     gt_free(c->begins);
     gt_free(c->links);
     gt_free(c);
 }
+
+/* ---- children ---- */
 
 uint32_t gt_calls_first(const gt_calls *c, uint32_t row)
 {
@@ -209,6 +119,98 @@ uint32_t gt_calls_next(const gt_calls *c, uint32_t row, uint32_t child)
 {
     uint32_t number = c->trace->subtree_end[child];
     return number < c->trace->subtree_end[row] ? c->row_of[number] : GT_NO_EVENT;
+}
+
+/* ---- callers ----
+ *
+ * The caller of an event is the last event before it whose range of numbers it is in. Each range of numbers
+ * finds the callers that are in the same range. The others are among the events that are open when the range
+ * begins, a list that one thread carries from range to range. */
+
+typedef struct caller_range {
+    uint32_t *without; /* events whose caller is before the range */
+    size_t without_count, without_capacity;
+    uint32_t *open; /* events of the range that are open at its end, outermost first */
+    size_t open_count, open_capacity;
+    uint32_t around; /* the innermost event that is open when the range begins */
+    GT_APART;
+} caller_range;
+
+typedef struct caller_search {
+    const gt_calls *calls;
+    uint32_t *callers; /* by number */
+    caller_range *ranges;
+} caller_search;
+
+static uint32_t end_of_number(const gt_calls *c, uint32_t number)
+{
+    return c->trace->subtree_end[c->row_of[number]];
+}
+
+/* A stack of open events without a stack: `callers` leads from each open event to the one around it. */
+static void find_callers(void *context, size_t begin, size_t end)
+{
+    const caller_search *s = context;
+    const gt_calls *c = s->calls;
+    caller_range *r = &s->ranges[begin / GT_ROWS_GRAIN];
+    uint32_t open = GT_NO_EVENT;
+    for (uint32_t n = (uint32_t)begin; n < end; n++) {
+        while (open != GT_NO_EVENT && end_of_number(c, open) <= n) open = s->callers[open];
+        if (open == GT_NO_EVENT) GT_PUSH(r->without, r->without_count, r->without_capacity, n);
+        s->callers[n] = open;
+        open = n;
+    }
+    for (; open != GT_NO_EVENT; open = s->callers[open])
+        if (end_of_number(c, open) > end) GT_PUSH(r->open, r->open_count, r->open_capacity, open);
+    for (size_t i = 0; i < r->open_count / 2; i++) {
+        uint32_t other = r->open[i];
+        r->open[i] = r->open[r->open_count - 1 - i];
+        r->open[r->open_count - 1 - i] = other;
+    }
+}
+
+static void carry_open_events(caller_search *s, size_t range_count)
+{
+    const gt_calls *c = s->calls;
+    uint32_t open = GT_NO_EVENT;
+    for (size_t i = 0; i < range_count; i++) {
+        caller_range *r = &s->ranges[i];
+        size_t end = (i + 1) * (size_t)GT_ROWS_GRAIN;
+        r->around = open;
+        while (open != GT_NO_EVENT && end_of_number(c, open) <= end) open = s->callers[open];
+        if (!r->open_count) continue;
+        s->callers[r->open[0]] = open; /* its caller is not in the range: that would be open, too */
+        open = r->open[r->open_count - 1];
+    }
+}
+
+static void find_callers_before(void *context, size_t begin, size_t end)
+{
+    const caller_search *s = context;
+    const gt_calls *c = s->calls;
+    caller_range *r = &s->ranges[begin / GT_ROWS_GRAIN];
+    uint32_t open = r->around;
+    (void)end;
+    for (size_t i = 0; i < r->without_count; i++) {
+        uint32_t n = r->without[i];
+        while (open != GT_NO_EVENT && end_of_number(c, open) <= n) open = s->callers[open];
+        if (r->open_count && n == r->open[0]) continue; /* others read it now, and it has its caller */
+        s->callers[n] = open;
+    }
+    gt_free(r->without);
+    gt_free(r->open);
+}
+
+uint32_t *gt_calls_callers(const gt_calls *c)
+{
+    size_t numbers = c->trace->numbered, range_count = gt_range_count(numbers, GT_ROWS_GRAIN);
+    caller_search s = {c, gt_alloc(numbers * sizeof *s.callers),
+                       gt_alloc_zero(range_count, sizeof *s.ranges)};
+    gt_parallel_ranges(numbers, GT_ROWS_GRAIN, find_callers, &s);
+    carry_open_events(&s, range_count);
+    gt_parallel_ranges(numbers, GT_ROWS_GRAIN, find_callers_before, &s);
+    gt_free(s.ranges);
+    return s.callers;
 }
 
 /* ---- launches ---- */

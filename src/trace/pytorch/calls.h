@@ -12,14 +12,10 @@
 
 typedef struct gt_calls {
     const gt_linked_view *trace; /* borrowed */
-    /* By preorder number: */
-    uint32_t *row_of; /* the event */
-    uint32_t *caller; /* the number of the event whose child it is, GT_NO_EVENT at roots. Differs from the
-                         trace's parent after gt_tree_wrap_launch */
-
-    gt_row_set launching; /* the numbers of the events that launched anything themselves */
-    uint32_t *begins;     /* by rank in `launching`: where its launches begin in `links`; one entry more */
-    uint32_t *links; /* launches (indexes into trace->link_*), sorted by the number of the runtime call */
+    uint32_t *row_of;            /* by preorder number: the event */
+    gt_row_set launching;        /* the numbers of the events that launched anything themselves */
+    uint32_t *begins; /* by rank in `launching`: where its launches begin in `links`; one entry more */
+    uint32_t *links;  /* launches (indexes into trace->link_*), sorted by the number of the runtime call */
 } gt_calls;
 
 /* Where the launches of the events with this number or a greater one begin in `links`. The number may be
@@ -38,6 +34,10 @@ void gt_calls_free(gt_calls *calls);
  *     for (uint32_t c = gt_calls_first(calls, row); c != GT_NO_EVENT; c = gt_calls_next(calls, row, c)) */
 uint32_t gt_calls_first(const gt_calls *calls, uint32_t row);
 uint32_t gt_calls_next(const gt_calls *calls, uint32_t row, uint32_t child);
+
+/* By preorder number: the number of the event whose child it is, GT_NO_EVENT at roots. Differs from the
+ * trace's parent after gt_tree_wrap_launch. The caller of this function frees it. */
+uint32_t *gt_calls_callers(const gt_calls *calls);
 
 /* Whether an event or one below it launched anything. */
 bool gt_calls_use_gpu(const gt_calls *calls, uint32_t row);

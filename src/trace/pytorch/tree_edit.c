@@ -57,13 +57,15 @@ static lists lists_new(const gt_linked_view *trace, size_t rows)
                .previous = gt_no_events(rows),
                .next = gt_no_events(rows)};
     gt_calls *calls = gt_calls_new(trace);
+    uint32_t *callers = gt_calls_callers(calls);
     for (uint32_t n = 0; n < trace->numbered; n++) {
         uint32_t row = calls->row_of[n];
-        if (calls->caller[n] == GT_NO_EVENT)
+        if (callers[n] == GT_NO_EVENT)
             GT_PUSH(l.roots.items, l.roots.count, l.roots.capacity, row);
         else
-            lists_append(&l, calls->row_of[calls->caller[n]], row);
+            lists_append(&l, calls->row_of[callers[n]], row);
     }
+    gt_free(callers);
     gt_calls_free(calls);
     return l;
 }
