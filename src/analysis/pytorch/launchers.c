@@ -7,7 +7,6 @@
 #include "base/memory.h"
 #include "base/team.h"
 #include "table/operations.h"
-#include "trace/pytorch/calls.h"
 #include "trace/pytorch/gpu_ranges.h"
 #include "trace/rows.h"
 
@@ -204,21 +203,34 @@ static void measure_range(void *context, size_t begin, size_t end)
 
 static void measure(const gt_linked_view *trace, gt_launchers *l)
 {
-    gt_calls *calls = gt_calls_new(trace);
     measuring m = {trace, l, gt_alloc(l->count * sizeof *m.rows), gt_alloc(l->count * sizeof *m.below)};
     gt_parallel_ranges(l->count, GT_OPS_GRAIN, list_rows, &m);
-    gt_busy_below(calls, m.rows, l->count, m.below);
+    gt_busy_below(l->calls, m.rows, l->count, m.below);
     gt_parallel_ranges(l->count, GT_OPS_GRAIN, measure_range, &m);
     gt_free(m.rows);
     gt_free(m.below);
-    gt_calls_free(calls);
+}
+
+typedef struct launcher_search {
+    const gt_linked_view *trace;
+    gt_launchers *l;
+} launcher_search;
+
+static void find_launchers_or_calls(void *context, size_t index)
+{
+    const launcher_search *s = context;
+    if (index == 0) {
+        find_launchers(s->trace, s->l);
+        sort_launchers(s->trace, s->l);
+    } else {
+        s->l->calls = gt_calls_new(s->trace);
+    }
 }
 
 gt_launchers gt_launchers_find(const gt_linked_view *trace)
 {
     gt_launchers l = {0};
-    find_launchers(trace, &l);
-    sort_launchers(trace, &l);
+    gt_parallel_each(2, find_launchers_or_calls, &(launcher_search){trace, &l});
     measure(trace, &l);
     return l;
 }
@@ -227,5 +239,6 @@ void gt_launchers_free(gt_launchers *l)
 {
     gt_free(l->items);
     gt_free(l->kernels);
+    gt_calls_free(l->calls);
     *l = (gt_launchers){0};
 }

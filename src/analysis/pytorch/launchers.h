@@ -5,7 +5,7 @@
 #ifndef GT_ANALYSIS_PYTORCH_LAUNCHERS_H
 #define GT_ANALYSIS_PYTORCH_LAUNCHERS_H
 
-#include "trace/pytorch/pytorch.h"
+#include "trace/pytorch/calls.h"
 
 typedef struct gt_launcher {
     uint32_t row;         /* the op or runtime call */
@@ -20,6 +20,7 @@ typedef struct gt_launchers {
     gt_launcher *items; /* by start of the launcher; ties by the uid of the first kernel */
     size_t count;
     uint32_t *kernels; /* rows of GPU events */
+    gt_calls *calls;   /* of the trace, for others, too */
 } gt_launchers;
 
 gt_launchers gt_launchers_find(const gt_linked_view *trace);

@@ -57,7 +57,7 @@ gt_perf *gt_perf_new(const gt_linked_view *trace, const gt_launchers *launchers,
     p->trace = trace;
     p->launchers = launchers;
     p->overlaps = overlaps;
-    p->calls = gt_calls_new(trace);
+    p->calls = launchers->calls;
     p->gradients = gt_gradients_link(p->calls);
     p->models = gt_models_new(trace->strings);
     p->extension = options.extension;
@@ -110,7 +110,6 @@ gt_perf *gt_perf_beside(const gt_perf *perf, const gt_linked_view *trace)
 
 static void free_shared(gt_perf *p)
 {
-    gt_calls_free(p->calls);
     gt_gradients_free(p->gradients);
     gt_simulator_free(p->simulator);
     gt_free(p->gradient_begins);

@@ -37,7 +37,7 @@ typedef struct gt_perf {
     const gt_overlaps *overlaps; /* NULL: overlap is not reported */
     const gt_gpu_arch *arch;     /* NULL: unknown */
     gt_simulator *simulator;     /* NULL: none */
-    gt_calls *calls;
+    const gt_calls *calls;       /* those of the launchers */
     gt_gradients *gradients;
     size_t *gradient_begins; /* by index in gradients->numbers: GPU events of the gradients before it; one
                                 entry more */
