@@ -255,6 +255,7 @@ static _Atomic(gt_touch_function *) touch;
 void gt_memory_touch_with(gt_touch_function *function)
 {
     atomic_store(&touch, function);
+    if (program_pages) gt_pages_share(program_pages, function);
 }
 
 static void touch_fresh(void *begin, size_t bytes)

@@ -112,8 +112,9 @@ void gt_memory_next_step(void);
  */
 void gt_memory_ends(void);
 
-/* What is called with each large block of memory that the system has not given pages yet, before it is given
- * out: its bytes are 0 and stay so. For base/team.c. */
+/* Says that many threads allocate, if there is a function: it is called with each large block of memory that
+ * the system has not given pages yet, before it is given out: its bytes are 0 and stay so. And fewer freed
+ * pages are returned to the system. For base/team.c. */
 typedef void gt_touch_function(void *begin, size_t bytes);
 void gt_memory_touch_with(gt_touch_function *function);
 

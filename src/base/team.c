@@ -27,7 +27,7 @@ enum {
     LOCK_TRIES = 64,
     WOKEN_BY_CALLER = 4, /* threads */
     WOKEN_BY_HELPER = 2,
-    TOUCH_FROM_THREADS = 4,
+    MANY_THREADS = 4,
     HUGE_PAGE = 2 * 1024 * 1024,
 };
 
@@ -361,7 +361,7 @@ static void touch_page(void *context, size_t index)
 static void touch(void *begin, size_t bytes)
 {
     fresh_block block = {begin, bytes};
-    if (gt_team_threads() >= TOUCH_FROM_THREADS) gt_parallel_each(bytes / HUGE_PAGE + 2, touch_page, &block);
+    gt_parallel_each(bytes / HUGE_PAGE + 2, touch_page, &block);
 }
 
 /* ---- beginning and ending ---- */
@@ -389,7 +389,7 @@ void gt_team_run(unsigned threads, void (*body)(void *context), void *context)
         return;
     }
     team t = {.size = threads ? threads : gt_threads_default()};
-    gt_memory_touch_with(touch);
+    gt_memory_touch_with(t.size >= MANY_THREADS ? touch : NULL);
     pthread_mutex_init(&t.lock, NULL);
     pthread_cond_init(&t.begun, NULL);
     pthread_cond_init(&t.left, NULL);

@@ -218,6 +218,33 @@ static void kept_pages_do_not_raise_the_peak(void **state)
     gt_pages_destroy(pool);
 }
 
+/* How many bytes of 16 holes are kept when a block that fits into none of them is allocated. */
+static size_t kept_beside_large_block(gt_pages *pool)
+{
+    void *blocks[32];
+    for (int i = 0; i < 32; i++) blocks[i] = take(pool, 1 * MIB);
+    for (int i = 0; i < 32; i += 2) gt_pages_free(blocks[i]);
+    void *large = take(pool, 12 * MIB);
+    size_t kept = gt_pages_count(pool).kept;
+    gt_pages_free(large);
+    for (int i = 1; i < 32; i += 2) gt_pages_free(blocks[i]);
+    gt_pages_destroy(pool);
+    return kept;
+}
+
+static void many_threads_may_raise_the_peak(void **state)
+{
+    (void)state;
+    assert_in_range(kept_beside_large_block(gt_pages_new()), 0, 5 * MIB);
+    gt_pages *pool = gt_pages_new();
+    gt_pages_share(pool, true);
+    assert_in_range(kept_beside_large_block(pool), 16 * MIB, 17 * MIB);
+    pool = gt_pages_new();
+    gt_pages_share(pool, true);
+    gt_pages_limit(pool, &(gt_pages_limits){.bytes = UINT64_C(1) << 40});
+    assert_in_range(kept_beside_large_block(pool), 0, 5 * MIB);
+}
+
 static void blocks_of_malloc_are_told_apart(void **state)
 {
     (void)state;
@@ -515,6 +542,7 @@ int main(void)
         cmocka_unit_test(threads_share_a_pool),
         cmocka_unit_test(freed_pages_are_used_again),
         cmocka_unit_test(kept_pages_do_not_raise_the_peak),
+        cmocka_unit_test(many_threads_may_raise_the_peak),
         cmocka_unit_test(blocks_of_malloc_are_told_apart),
         cmocka_unit_test(blocks_stay_in_memory_below_the_limit),
         cmocka_unit_test(cold_blocks_leave_memory_first),

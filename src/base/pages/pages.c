@@ -35,6 +35,7 @@ struct gt_pages {
     gt_pages_counts counts;
     unsigned next_offset;
     bool keeps; /* freed pages are not given back */
+    bool is_shared;
     gt_pages_limits limits;
     gt_pages_watch watch;
 };
@@ -127,7 +128,8 @@ static bool map_region(gt_pages *pool, size_t bytes)
 static bool take_fresh(gt_pages *pool, size_t bytes, gt_page_run *run)
 {
     size_t total = pool->counts.used + pool->memory.used_bytes + bytes;
-    if (total > pool->counts.peak) give_back(pool, round_up(total - pool->counts.peak, UNIT));
+    bool may_rise = pool->is_shared && !pool->limits.bytes;
+    if (total > pool->counts.peak && !may_rise) give_back(pool, round_up(total - pool->counts.peak, UNIT));
     if (gt_page_runs_take(&pool->memory, bytes, true, run)) return true;
     if (map_region(pool, bytes) && gt_page_runs_take(&pool->memory, bytes, true, run)) return true;
     unmap_free_runs(pool); /* address space may be limited */
@@ -378,6 +380,13 @@ void gt_pages_keep(gt_pages *pool)
 {
     pthread_mutex_lock(&pool->lock);
     pool->keeps = true;
+    pthread_mutex_unlock(&pool->lock);
+}
+
+void gt_pages_share(gt_pages *pool, bool many)
+{
+    pthread_mutex_lock(&pool->lock);
+    pool->is_shared = many;
     pthread_mutex_unlock(&pool->lock);
 }
 

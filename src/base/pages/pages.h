@@ -3,7 +3,8 @@
  * Columns and tables are few and large. The page faults of fresh memory cost more than what is computed with
  * it, so freed pages are kept and given out again, and larger pools use huge pages. A pool never keeps so
  * much that the peak of the memory in use rises: before fresh pages would make a new peak, as many of the
- * freed ones go back to the system.
+ * freed ones go back to the system. Many threads (gt_pages_share) may raise it by half, because returning
+ * pages interrupts the cores of all of them.
  *
  * With a limit (gt_pages_limit), what does not fit is in a temporary file: see base/pages/spill.h. */
 #ifndef GT_BASE_PAGES_PAGES_H
@@ -59,6 +60,8 @@ void gt_pages_give_back(gt_pages *pool);
 /* From now on, freed pages stay in the pool: the process ends soon, and giving back all at once is cheaper.
  */
 void gt_pages_keep(gt_pages *pool);
+/* Whether many threads use the pool. Without effect if it has a limit. */
+void gt_pages_share(gt_pages *pool, bool many);
 /* Takes all pages of the temporary file out of resident memory. */
 void gt_pages_drop(gt_pages *pool);
 
