@@ -142,7 +142,7 @@ static void fill_row(const gt_page_work *w, const gpu_columns *c, size_t row, ui
         return;
     }
     c->launch[row] = gt_page_time(w, w->schedule->events[launch].start_ns);
-    uint32_t lane = w->thread_lane[gt_event_thread(w->schedule, launch)];
+    uint32_t lane = w->thread_lane[gt_schedule_thread_of(w->schedule, launch)];
     c->launch_lane[row] = lane;
     if (lane == GT_NONE) gt_table_set_null(c->table, LAUNCH_LANE, row);
 }

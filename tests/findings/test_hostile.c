@@ -53,7 +53,7 @@ static uint32_t add_point(gt_schedule *s, uint32_t event, gt_api_kind kind)
 {
     uint32_t at = (uint32_t)s->point_count++;
     s->events[event].call = kind & 15u;
-    uint32_t thread = gt_event_thread(s, event);
+    uint32_t thread = gt_schedule_thread_of(s, event);
     s->threads[thread].launches = true;
     s->points[at] = (gt_host_point){.start_ns = s->events[event].start_ns,
                                     .end_ns = s->events[event].end_ns,

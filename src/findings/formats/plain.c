@@ -302,7 +302,7 @@ static void add_point(plain_builder *b, uint32_t event_index, gt_host_point *poi
                              .keep_before = 1,
                              .keep_own = 1,
                              .event = event_index,
-                             .thread = gt_event_thread(b->schedule, event_index),
+                             .thread = gt_schedule_thread_of(b->schedule, event_index),
                              .awaited = GT_NONE,
                              .sync_site = GT_STR_NONE,
                              .step = -1,

@@ -28,7 +28,7 @@ static sync_span span_of(const gt_schedule *schedule, uint32_t op)
     enum { MOST_EVENTS = 64 }; /* that are looked at */
     const gt_host_event *events = schedule->events;
     sync_span span = {events[op].start_ns, events[op].end_ns};
-    uint32_t first = schedule->threads ? schedule->threads[gt_event_thread(schedule, op)].first : 0;
+    uint32_t first = schedule->threads ? schedule->threads[gt_schedule_thread_of(schedule, op)].first : 0;
     for (uint32_t i = op, seen = 0; i > first && seen < MOST_EVENTS; seen++) {
         const gt_host_event *event = &events[--i];
         if (is_call_without_op(events, i)) break;

@@ -61,8 +61,8 @@ static bool are_on_one_thread(const copy_search *search, size_t a, size_t b)
     const gt_gpu_facts *facts = search->input->facts;
     const gt_schedule *schedule = search->input->schedule;
     return a < facts->source_count && b < facts->source_count &&
-           gt_event_thread(schedule, facts->sources[a].event) ==
-               gt_event_thread(schedule, facts->sources[b].event);
+           gt_schedule_thread_of(schedule, facts->sources[a].event) ==
+               gt_schedule_thread_of(schedule, facts->sources[b].event);
 }
 
 /* Whether both are requested copies of tensors of one size that change the layout. */

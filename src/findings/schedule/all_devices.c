@@ -152,9 +152,9 @@ static gt_map find_calls(const gt_schedule *schedule)
             size_t before = calls.count;
             uint32_t *call = gt_map_put(&calls, (uint64_t)ids[event->row], 0);
             bool is_new = calls.count > before;
-            bool is_shared =
-                !is_new && (*call == GT_NONE ||
-                            schedule->threads[gt_event_thread(schedule, *call)].process != thread->process);
+            bool is_shared = !is_new && (*call == GT_NONE ||
+                                         schedule->threads[gt_schedule_thread_of(schedule, *call)].process !=
+                                             thread->process);
             *call = is_shared ? GT_NONE : i;
         }
     }

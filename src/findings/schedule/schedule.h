@@ -297,7 +297,7 @@ gt_schedule *gt_schedule_new(const gt_event_view *trace);
 void gt_schedule_free(gt_schedule *schedule);
 
 /* The thread of a host event. */
-static inline uint32_t gt_event_thread(const gt_schedule *schedule, uint32_t event)
+static inline uint32_t gt_schedule_thread_of(const gt_schedule *schedule, uint32_t event)
 {
     size_t low = 0, high = schedule->thread_count; /* it is in [low, high) */
     while (high - low > 1) {

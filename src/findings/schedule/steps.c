@@ -212,7 +212,7 @@ static void add_step_points(gt_schedule *schedule)
     size_t end = points_before(schedule, step->end_ns); /* both are places in the old points */
     gt_host_point *points = gt_alloc((count + 2) * sizeof *points), *old = schedule->points;
     gt_host_point border = {.event = step->event,
-                            .thread = gt_event_thread(schedule, step->event),
+                            .thread = gt_schedule_thread_of(schedule, step->event),
                             .awaited = GT_NONE,
                             .sync_site = GT_STR_NONE,
                             .step = (int32_t)schedule->used_steps[0],
