@@ -72,7 +72,7 @@ static void count_row(event_counts *c, const gt_event_view *trace, size_t row, g
     if (gt_kind_is_host(kind) || gt_kind_is_gpu(kind) || gt_kind_is_annotation(kind))
         extend_span(c, trace->start_us[row], gt_event_end_us(trace, row));
     if (!gt_kind_is_host(kind)) return;
-    uint32_t *seen = gt_map_put(processes, trace->process[row], 0);
+    uint32_t *seen = gt_map_put(processes, gt_event_process(trace, row), 0);
     c->processes += *seen == GT_MAP_NONE;
     *seen = 1;
 }

@@ -56,8 +56,8 @@ static gt_new_row new_row(reply_reader *a, const gt_value *event)
     const gt_value *inputs = gt_value_get(event, "inputs"), *sequence = gt_value_at(inputs, 4);
     const gt_value *start = gt_value_get(event, "ts"), *dur = gt_value_get(event, "dur");
     gt_new_row row = {.name = intern(a, gt_value_get(event, "name")),
-                      .process = intern(a, gt_value_get(event, "pid")),
-                      .thread = intern(a, gt_value_get(event, "tid")),
+                      .lane = {.process = intern(a, gt_value_get(event, "pid")),
+                               .thread = intern(a, gt_value_get(event, "tid"))},
                       .start_us = number_of(start),
                       .dur_us = number_of(dur),
                       .dims = intern(a, gt_value_at(inputs, 0)),

@@ -131,9 +131,9 @@ static void put_added(request_writer *w)
                 row > trace->recorded ? "," : "", trace->uid[row]);
         put_string(w, gt_event_name(&trace->events, (uint32_t)row));
         fputs(",\"pid\":", w->file);
-        put_json(w, trace->process[row]);
+        put_json(w, gt_event_process(&trace->events, row));
         fputs(",\"tid\":", w->file);
-        put_json(w, trace->thread[row]);
+        put_json(w, gt_event_thread(&trace->events, row));
         if (isfinite(trace->start_us[row])) {
             fputs(",\"ts\":", w->file);
             put_number(w, trace->start_us[row]);

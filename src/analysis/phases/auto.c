@@ -39,15 +39,15 @@ typedef struct span_set {
     size_t count, capacity;
 } span_set;
 
-static spans *spans_of(const span_set *set, uint64_t a, uint64_t b)
+static spans *spans_of(const span_set *set, uint32_t key)
 {
-    uint32_t place = gt_map_get(&set->places, a, b);
+    uint32_t place = gt_map_get(&set->places, key, 0);
     return place == GT_MAP_NONE ? NULL : &set->items[place];
 }
 
-static void add_span(span_set *set, uint64_t a, uint64_t b, uint32_t step)
+static void add_span(span_set *set, uint32_t key, uint32_t step)
 {
-    uint32_t *place = gt_map_put(&set->places, a, b);
+    uint32_t *place = gt_map_put(&set->places, key, 0);
     if (*place == GT_MAP_NONE) {
         *place = (uint32_t)set->count;
         GT_PUSH(set->items, set->count, set->capacity, (spans){0});
@@ -99,7 +99,7 @@ static uint32_t step_at(const spans *s, const gt_phase_step *steps, double time_
 
 typedef struct finder {
     gt_phases *p;
-    span_set by_thread, by_process; /* of the host */
+    span_set by_thread, by_process; /* of the host, by lane and by process */
     span_set by_device;             /* of the GPU, by process */
     uint32_t *original;             /* by step: the step of the host that it is a copy of; else itself */
     size_t original_capacity;
@@ -113,38 +113,38 @@ static bool is_gpu_row(const gt_linked_view *trace, uint32_t row)
     return gt_kind_is_gpu(trace->kind[row]) && !isnan(trace->start_us[row]);
 }
 
-/* Annotations of the host and of the GPU have the same kind; they are told apart by what else is on their
- * track or, if there is nothing, in their process. */
-typedef struct tracks {
-    gt_map gpu, host, gpu_processes, host_processes;
-} tracks;
+/* Annotations of the host and of the GPU have the same kind; they are told apart by what else is in their
+ * lane or, if there is nothing, in their process. */
+enum { HAS_HOST = 1, HAS_GPU = 2 };
+typedef struct sides {
+    uint8_t *lanes;   /* by lane: bits of HAS_HOST and HAS_GPU */
+    gt_map processes; /* from a process to the bits of its lanes */
+} sides;
 
-static tracks find_tracks(const gt_linked_view *trace)
+static sides find_sides(const gt_linked_view *trace)
 {
-    tracks t = {0};
+    sides s = {.lanes = gt_alloc_zero(trace->lanes->count, 1)};
     for (uint32_t row = 0; row < trace->count; row++) {
-        bool gpu = gt_kind_is_gpu(trace->kind[row]);
-        if (!gpu && !gt_kind_is_host(trace->kind[row])) continue;
-        *gt_map_put(gpu ? &t.gpu : &t.host, trace->process[row], trace->thread[row]) = 1;
-        *gt_map_put(gpu ? &t.gpu_processes : &t.host_processes, trace->process[row], 0) = 1;
+        if (gt_kind_is_gpu(trace->kind[row])) s.lanes[gt_event_lane(&trace->events, row)] |= HAS_GPU;
+        if (gt_kind_is_host(trace->kind[row])) s.lanes[gt_event_lane(&trace->events, row)] |= HAS_HOST;
     }
-    return t;
+    for (size_t lane = 0; lane < trace->lanes->count; lane++) {
+        uint32_t *process = gt_map_put(&s.processes, trace->lanes->ids[lane].process, 0);
+        *process = (*process == GT_MAP_NONE ? 0 : *process) | s.lanes[lane];
+    }
+    return s;
 }
 
-static bool is_on_gpu(const tracks *t, uint32_t process, uint32_t thread)
+static bool is_on_gpu(const sides *s, uint32_t lane, uint32_t process)
 {
-    if (gt_map_get(&t->gpu, process, thread) != GT_MAP_NONE) return true;
-    if (gt_map_get(&t->host, process, thread) != GT_MAP_NONE) return false;
-    return gt_map_get(&t->gpu_processes, process, 0) != GT_MAP_NONE &&
-           gt_map_get(&t->host_processes, process, 0) == GT_MAP_NONE;
+    if (s->lanes[lane]) return s->lanes[lane] & HAS_GPU;
+    return gt_map_get(&s->processes, process, 0) == HAS_GPU;
 }
 
-static void free_tracks(tracks *t)
+static void free_sides(sides *s)
 {
-    gt_map_free(&t->gpu);
-    gt_map_free(&t->host);
-    gt_map_free(&t->gpu_processes);
-    gt_map_free(&t->host_processes);
+    gt_free(s->lanes);
+    gt_map_free(&s->processes);
 }
 
 /* Annotations that are named like steps, by start: the detailed ones if there are any, else the short ones.
@@ -193,19 +193,19 @@ static gt_phase_step annotated_step(const gt_linked_view *trace, uint32_t row, b
 /* The steps of each device while its annotations are read. */
 typedef struct gpu_steps {
     gt_map last;    /* from a device to its last step */
-    gt_map streams; /* from (step, stream): the step has an annotation there */
+    gt_map streams; /* from (step, lane): the step has an annotation there */
     gt_map counts;  /* by device and name: how many steps */
 } gpu_steps;
 
 /* The profiler repeats an annotation for each stream of a device. These are one step: annotations with the
  * same name, each on another stream, and no other step of the device starts between them. */
-static bool joins_last(finder *f, gpu_steps *g, uint32_t device, uint32_t stream, const gt_phase_step *step)
+static bool joins_last(finder *f, gpu_steps *g, uint32_t device, uint32_t lane, const gt_phase_step *step)
 {
     uint32_t *last = gt_map_put(&g->last, device, 0);
     bool joins = *last != GT_MAP_NONE && f->p->steps[*last].name == step->name &&
-                 gt_map_get(&g->streams, *last, stream) == GT_MAP_NONE;
+                 gt_map_get(&g->streams, *last, lane) == GT_MAP_NONE;
     if (!joins) *last = (uint32_t)f->p->step_count;
-    *gt_map_put(&g->streams, *last, stream) = 1;
+    *gt_map_put(&g->streams, *last, lane) = 1;
     if (joins && f->p->steps[*last].end_us < step->end_us) f->p->steps[*last].end_us = step->end_us;
     return joins;
 }
@@ -231,13 +231,13 @@ static void add_step(finder *f, const gt_phase_step *step, uint32_t original)
     GT_PUSH(p->steps, p->step_count, p->step_capacity, *step);
 }
 
-static void add_host_step(finder *f, const gt_phase_step *step, uint32_t process, uint32_t thread)
+static void add_host_step(finder *f, const gt_phase_step *step, uint32_t process, uint32_t lane)
 {
     uint32_t number = (uint32_t)f->p->step_count, k = next_count(&f->counts, process, step->name);
     *gt_map_put(&f->of_name, pair_of(process, step->name), k) = number;
     add_step(f, step, number);
-    add_span(&f->by_thread, process, thread, number);
-    add_span(&f->by_process, process, 0, number);
+    add_span(&f->by_thread, lane, number);
+    add_span(&f->by_process, process, number);
 }
 
 static void add_gpu_step(finder *f, const gt_phase_step *step, uint32_t device, gt_map *counts)
@@ -246,15 +246,15 @@ static void add_gpu_step(finder *f, const gt_phase_step *step, uint32_t device, 
     uint32_t process = gt_map_get(&f->launching, device, 0), original = GT_MAP_NONE;
     if (process != GT_MAP_NONE) original = gt_map_get(&f->of_name, pair_of(process, step->name), k);
     add_step(f, step, original == GT_MAP_NONE ? number : original);
-    add_span(&f->by_device, device, 0, number);
+    add_span(&f->by_device, device, number);
 }
 
 static void find_launching(finder *f)
 {
     const gt_linked_view *trace = f->p->trace;
     for (size_t i = 0; i < trace->link_count; i++)
-        *gt_map_put(&f->launching, trace->process[trace->link_gpu[i]], 0) =
-            trace->process[trace->link_runtime[i]];
+        *gt_map_put(&f->launching, gt_event_process(&trace->events, trace->link_gpu[i]), 0) =
+            gt_event_process(&trace->events, trace->link_runtime[i]);
 }
 
 static void find_annotated(finder *f)
@@ -262,17 +262,18 @@ static void find_annotated(finder *f)
     gt_phases *p = f->p;
     const gt_linked_view *trace = p->trace;
     gt_row_list rows = list_annotations(trace);
-    tracks t = find_tracks(trace);
+    sides s = find_sides(trace);
     gpu_steps gpu = {0};
     find_launching(f);
     for (int pass = 0; pass < 2; pass++) /* those of the host first, because others may be copies of them */
         for (size_t i = 0; i < rows.count; i++) {
-            uint32_t row = rows.items[i], process = trace->process[row];
-            if (is_on_gpu(&t, process, trace->thread[row]) != (pass == 1)) continue;
+            uint32_t row = rows.items[i], lane = gt_event_lane(&trace->events, row);
+            uint32_t process = gt_event_process(&trace->events, row);
+            if (is_on_gpu(&s, lane, process) != (pass == 1)) continue;
             gt_phase_step step = annotated_step(trace, row, pass == 1);
             if (pass == 0)
-                add_host_step(f, &step, process, trace->thread[row]);
-            else if (!joins_last(f, &gpu, process, trace->thread[row], &step))
+                add_host_step(f, &step, process, lane);
+            else if (!joins_last(f, &gpu, process, lane, &step))
                 add_gpu_step(f, &step, process, &gpu.counts);
         }
     finish_spans(&f->by_thread, p->steps);
@@ -281,7 +282,7 @@ static void find_annotated(finder *f)
     gt_map_free(&gpu.last);
     gt_map_free(&gpu.streams);
     gt_map_free(&gpu.counts);
-    free_tracks(&t);
+    free_sides(&s);
     gt_free(rows.items);
 }
 
@@ -291,12 +292,12 @@ static uint32_t annotated_step_of(const finder *f, uint32_t gpu)
     const gt_linked_view *trace = f->p->trace;
     uint32_t call = trace->parent[gpu];
     if (call != GT_NO_EVENT) {
-        const spans *own = spans_of(&f->by_thread, trace->process[call], trace->thread[call]);
-        const spans *process = spans_of(&f->by_process, trace->process[call], 0);
+        const spans *own = spans_of(&f->by_thread, gt_event_lane(&trace->events, call));
+        const spans *process = spans_of(&f->by_process, gt_event_process(&trace->events, call));
         if (process) return step_at(own ? own : process, f->p->steps, trace->start_us[call]);
     }
-    uint32_t step =
-        step_at(spans_of(&f->by_device, trace->process[gpu], 0), f->p->steps, trace->start_us[gpu]);
+    const spans *device = spans_of(&f->by_device, gt_event_process(&trace->events, gpu));
+    uint32_t step = step_at(device, f->p->steps, trace->start_us[gpu]);
     return step == GT_NO_EVENT ? step : f->original[step];
 }
 

@@ -156,7 +156,7 @@ typedef struct inference {
     size_t count, capacity;
     uint32_t *of_launcher; /* index of its inferred step; GT_NO_EVENT: it has an annotated one */
     clues *clues;          /* by launcher */
-    gt_map open;           /* from (process, thread) to its current inferred step */
+    gt_map open;           /* from a lane to its current inferred step */
     gt_map slicing;        /* columns of logits that some step computes for fewer rows than it has tokens */
     gt_map gemm_us;        /* from (inferred step, M) to an index into sums */
     double *sums;
@@ -242,7 +242,7 @@ static void infer_steps(inference *in)
     for (size_t i = 0; i < p->launchers->count; i++) {
         gt_phase_subject op = gt_phases_subject(p, i);
         uint32_t call = trace->parent[op.kernels[0]];
-        uint32_t *open = gt_map_put(&in->open, trace->process[call], trace->thread[call]);
+        uint32_t *open = gt_map_put(&in->open, gt_event_lane(&trace->events, call), 0);
         in->of_launcher[i] = GT_NO_EVENT;
         if (p->step_of_gpu[op.kernels[0]] != GT_NO_EVENT) {
             *open = GT_MAP_NONE; /* an annotated step ends the inferred one */

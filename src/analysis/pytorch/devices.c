@@ -103,7 +103,7 @@ typedef struct finder {
     uint32_t *numbers; /* by row: the JSON of args.device, GT_STR_NONE if it has none */
     int64_t *ranks;    /* by row */
     bool use_ranks;    /* they are part of the identity */
-    gt_map lanes;      /* from process and rank to the JSON of the first device named there */
+    gt_map named;      /* from process and rank to the JSON of the first device named there */
     range_devices *ranges;
     gt_devices *devices;
 } finder;
@@ -125,8 +125,8 @@ static bool has_number(const void *context, size_t i)
     return f->numbers[f->rows[i]] != GT_STR_NONE;
 }
 
-/* An event that names no device belongs to the one that others of its lane name, else the lane is the
- * device. */
+/* An event that names no device belongs to the one that others of its process and rank name, else the process
+ * is the device. */
 static void complete_numbers(finder *f)
 {
     const gt_event_view *events = f->events;
@@ -134,14 +134,15 @@ static void complete_numbers(finder *f)
     for (size_t i = 0; i < f->count; i++) {
         uint32_t row = f->rows[i];
         if (!f->numbers[row]) continue;
-        uint32_t *lane = gt_map_put(&f->lanes, events->process[row], rank_of(f, row));
-        if (*lane == GT_MAP_NONE) *lane = f->numbers[row];
+        uint32_t *named = gt_map_put(&f->named, gt_event_process(events, row), rank_of(f, row));
+        if (*named == GT_MAP_NONE) *named = f->numbers[row];
     }
     for (size_t i = 0; i < f->count; i++) {
         uint32_t row = f->rows[i];
         if (f->numbers[row]) continue;
-        uint32_t lane = gt_map_get(&f->lanes, events->process[row], rank_of(f, row));
-        f->numbers[row] = lane == GT_MAP_NONE ? events->process[row] : lane;
+        uint32_t process = gt_event_process(events, row);
+        uint32_t named = gt_map_get(&f->named, process, rank_of(f, row));
+        f->numbers[row] = named == GT_MAP_NONE ? process : named;
     }
 }
 
@@ -155,7 +156,7 @@ static void find_range(void *context, size_t begin, size_t end)
     uint32_t found = GT_NO_DEVICE;
     for (size_t i = begin; i < end; i++) {
         uint32_t row = f->rows[i];
-        identity is = {(uint64_t)f->events->process[row] << 32 | f->numbers[row], rank_of(f, row)};
+        identity is = {(uint64_t)gt_event_process(f->events, row) << 32 | f->numbers[row], rank_of(f, row)};
         if (found == GT_NO_DEVICE || is.place != last.place || is.rank != last.rank) {
             uint32_t *number = gt_map_put(&known, is.place, is.rank);
             if (*number == GT_MAP_NONE) {
@@ -236,7 +237,7 @@ gt_devices gt_devices_find(const gt_event_view *events)
         gt_free(devices.of_row);
         devices.of_row = NULL;
     }
-    gt_map_free(&f.lanes);
+    gt_map_free(&f.named);
     gt_free(f.rows);
     gt_free(f.numbers);
     gt_free(f.ranks);

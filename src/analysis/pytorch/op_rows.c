@@ -154,8 +154,7 @@ static void fill_tracks(const filling *f, size_t begin, size_t end)
     gt_track_names track = {0};
     for (size_t i = begin; i < end; i++) {
         uint32_t row = ops[i].row, before = i > begin ? ops[i - 1].row : row;
-        if (i == begin || trace->process[row] != trace->process[before] ||
-            trace->thread[row] != trace->thread[before])
+        if (i == begin || gt_event_lane(&trace->events, row) != gt_event_lane(&trace->events, before))
             track = gt_event_track(&trace->events, row);
         f->tracks[0][i] = track.process_name;
         f->tracks[1][i] = track.process_label;

@@ -393,8 +393,9 @@ static int by_thread(const void *left, const void *right, void *context)
 {
     const gt_linked_view *trace = ((const search *)context)->trace;
     uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    int order = compare_ids(trace->strings, trace->process[a], trace->process[b]);
-    if (!order) order = compare_ids(trace->strings, trace->thread[a], trace->thread[b]);
+    gt_lane_ids ids_a = gt_lane_ids_of(trace->lanes, a), ids_b = gt_lane_ids_of(trace->lanes, b);
+    int order = compare_ids(trace->strings, ids_a.process, ids_b.process);
+    if (!order) order = compare_ids(trace->strings, ids_a.thread, ids_b.thread);
     if (!order) order = (trace->start_us[a] > trace->start_us[b]) - (trace->start_us[a] < trace->start_us[b]);
     return order ? order : (a > b) - (a < b);
 }

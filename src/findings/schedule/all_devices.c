@@ -38,8 +38,8 @@ static gpu_places read_places(const gt_event_view *trace, const uint32_t *rows, 
     gt_store_string_ids_at(trace->store, GT_EVENT_STREAM, rows, count, p.streams);
     gt_store_ints_at(trace->store, GT_EVENT_RANK, rows, count, p.ranks);
     for (size_t i = 0; i < count; i++) {
-        if (p.devices[i] == GT_STR_NONE) p.devices[i] = trace->process[rows[i]];
-        if (p.streams[i] == GT_STR_NONE) p.streams[i] = trace->thread[rows[i]];
+        if (p.devices[i] == GT_STR_NONE) p.devices[i] = gt_event_process(trace, rows[i]);
+        if (p.streams[i] == GT_STR_NONE) p.streams[i] = gt_event_thread(trace, rows[i]);
     }
     return p;
 }

@@ -83,7 +83,8 @@ static void find_threads_of_rows(gt_host_builder *b)
     for (size_t row = 0; row < rows; row++) {
         uint32_t thread = GT_NONE;
         if (row_counts(b, (uint32_t)row)) {
-            thread = thread_of(b, trace->process[row], trace->thread[row], trace->uid[row]);
+            gt_lane_ids ids = gt_lane_ids_of(trace->lanes, row);
+            thread = thread_of(b, ids.process, ids.thread, trace->uid[row]);
             b->sources[thread].row_count++;
         }
         b->row_thread[row] = thread;

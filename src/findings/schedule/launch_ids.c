@@ -73,8 +73,8 @@ static bool have_several_processes(const gt_launch_ids *ids)
     uint32_t first = GT_STR_NONE;
     for (uint32_t row = 0; row < trace->recorded; row++) {
         if (!is_call(trace, row) || !gt_launch_ids_counts(ids, row)) continue;
-        if (first != GT_STR_NONE && trace->process[row] != first) return true;
-        first = trace->process[row];
+        if (first != GT_STR_NONE && gt_event_process(trace, row) != first) return true;
+        first = gt_event_process(trace, row);
     }
     return false;
 }
@@ -89,7 +89,7 @@ static void find_owners(gt_launch_ids *ids)
     uint32_t *own = gt_alloc_zero(strings, sizeof *own); /* by process: ids that no other one uses */
     for (uint32_t row = 0; row < trace->recorded; row++) {
         if (!is_call(trace, row) || !gt_launch_ids_counts(ids, row)) continue;
-        uint32_t slot = gt_launch_ids_slot(ids, row), process = trace->process[row];
+        uint32_t slot = gt_launch_ids_slot(ids, row), process = gt_event_process(trace, row);
         if (slot == GT_NO_SLOT) continue;
         owners[slot] = owners[slot] == GT_STR_NONE || owners[slot] == process ? process : (uint32_t)SEVERAL;
         if (most == GT_STR_NONE) most = process;

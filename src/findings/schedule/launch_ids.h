@@ -25,7 +25,7 @@ void gt_launch_ids_free(gt_launch_ids *ids);
 static inline bool gt_launch_ids_counts(const gt_launch_ids *ids, uint32_t row)
 {
     return (!ids->ranks || ids->ranks[row] == ids->rank) &&
-           (!ids->is_used || ids->is_used[ids->trace->process[row]]);
+           (!ids->is_used || ids->is_used[gt_event_process(ids->trace, row)]);
 }
 
 /* The slot of the ops that a call launched, GT_NO_SLOT if it launched none. */
@@ -33,7 +33,8 @@ static inline uint32_t gt_launch_ids_slot(const gt_launch_ids *ids, uint32_t row
 {
     if (ids->ids[row] == GT_EVENT_NONE) return GT_NO_SLOT;
     uint32_t slot = gt_id_slot(&ids->slots, ids->ids[row]);
-    bool is_other = slot != GT_NO_SLOT && ids->owners && ids->owners[slot] != ids->trace->process[row];
+    bool is_other =
+        slot != GT_NO_SLOT && ids->owners && ids->owners[slot] != gt_event_process(ids->trace, row);
     return is_other ? GT_NO_SLOT : slot;
 }
 

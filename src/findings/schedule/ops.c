@@ -181,7 +181,8 @@ static uint32_t find_devices(gt_schedule *schedule, const gt_row_list *gpu, uint
     device_uses uses = {.strings = trace->strings};
     uint32_t busiest = 0, last = GT_STR_NONE; /* `last`: the name of the event before, often the same */
     for (size_t i = 0; i < gpu->count; i++) {
-        uint32_t row = gpu->items[i], name = names[i] != GT_STR_NONE ? names[i] : trace->process[row];
+        uint32_t row = gpu->items[i];
+        uint32_t name = names[i] != GT_STR_NONE ? names[i] : gt_event_process(trace, row);
         if (i && name == last && ranks[i] == ranks[i - 1])
             device[i] = device[i - 1];
         else
@@ -214,7 +215,7 @@ static void number_streams(gt_schedule *schedule, const uint32_t *rows)
     gt_map numbers = {0};
     gt_store_string_ids_at(trace->store, GT_EVENT_STREAM, rows, count, names);
     for (size_t i = 0; i < count; i++) {
-        if (names[i] == GT_STR_NONE) names[i] = trace->thread[rows[i]];
+        if (names[i] == GT_STR_NONE) names[i] = gt_event_thread(trace, rows[i]);
         if (i && names[i] == names[i - 1]) {
             schedule->ops[i].stream = schedule->ops[i - 1].stream;
             continue;

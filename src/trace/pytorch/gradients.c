@@ -79,8 +79,7 @@ static uint64_t start_rank(const gradient_search *s, uint32_t row, uint32_t slot
     const gt_linked_view *trace = s->trace;
     if (!s->autograd[slot]) return 0;
     uint32_t function = first_row(s->autograd[slot]);
-    if (trace->process[row] == trace->process[function] && trace->thread[row] == trace->thread[function])
-        return 0;
+    if (gt_event_lane(&trace->events, row) == gt_event_lane(&trace->events, function)) return 0;
     double start_us = isnan(trace->start_us[row]) ? 0.0 : trace->start_us[row] + 0.0; /* -0 becomes 0 */
     if (!(start_us > -1.0)) return 0;
     uint64_t bits;

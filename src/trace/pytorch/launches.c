@@ -106,9 +106,14 @@ static uint8_t launch_of_name(const finder *f, uint32_t row)
 
 enum { RANK_BIT = 1 << 30 }; /* string ids are smaller */
 
+static uint32_t process_of(const finder *f, uint32_t row)
+{
+    return gt_lane_ids_of(&f->trace->lanes, row).process;
+}
+
 static uint32_t group_of_call(const finder *f, uint32_t row, int64_t rank)
 {
-    return rank == GT_EVENT_NONE ? f->trace->process[row]
+    return rank == GT_EVENT_NONE ? process_of(f, row)
                                  : (uint32_t)RANK_BIT | (uint32_t)(rank & (RANK_BIT - 1));
 }
 
@@ -154,7 +159,7 @@ static uint32_t known_group(const finder *f, uint32_t gpu)
     if (!f->several) return 0;
     int64_t rank = int_of(f, GT_EVENT_RANK, gpu);
     if (rank != GT_EVENT_NONE) return group_of_call(f, gpu, rank);
-    uint32_t owner = gt_map_get(&f->trace->owners, f->trace->process[gpu], 0);
+    uint32_t owner = gt_map_get(&f->trace->owners, process_of(f, gpu), 0);
     return owner == GT_MAP_NONE || owner == GT_NO_OWNER ? NO_GROUP : owner;
 }
 
@@ -175,7 +180,7 @@ static uint8_t weight_of(const finder *f, size_t link)
     if (launch_of_name(f, call) == LAUNCHES_NOTHING) return 0;
     if (!f->several) return 1;
     uint32_t group = known_group(f, gpu);
-    if (group == NO_GROUP) group = f->trace->process[gpu];
+    if (group == NO_GROUP) group = process_of(f, gpu);
     return group == group_of_call(f, call, int_of(f, GT_EVENT_RANK, call)) ? 2 : 1;
 }
 
@@ -365,7 +370,7 @@ static uint32_t find_call(const finder *f, uint32_t gpu, int64_t id, id_kind kin
     uint32_t group = known_group(f, gpu);
     if (group == NO_GROUP) {
         group = gt_map_get(&f->group_of, (uint64_t)id, kind);
-        if (group == SEVERAL_GROUPS) group = f->trace->process[gpu];
+        if (group == SEVERAL_GROUPS) group = process_of(f, gpu);
     }
     return gt_launch_calls_find(&f->calls, id, key_of(group, kind), f->trace->kind[gpu]);
 }

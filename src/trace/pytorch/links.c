@@ -122,7 +122,8 @@ static void aim_at(linker *l, uint32_t row, uint32_t slot, void *context)
     (void)context;
     if (!l->flow_end[slot] || !l->has_start[slot]) return;
     uint32_t flow = l->flow_end[slot] - 1;
-    if (l->flow_process[flow] == l->trace->process[row] && l->flow_thread[flow] == l->trace->thread[row])
+    gt_lane_ids ids = gt_lane_ids_of(&l->trace->lanes, row);
+    if (l->flow_process[flow] == ids.process && l->flow_thread[flow] == ids.thread)
         gt_keep_greatest(&l->target[slot], row + 1);
 }
 

@@ -69,7 +69,8 @@ static void read_track(gt_pytorch_state *trace, uint32_t row)
     const char *what = gt_state_name(trace, row).bytes;
     uint32_t name = gt_store_string_id(trace->store, GT_EVENT_META_NAME, row);
     uint32_t label = gt_store_string_id(trace->store, GT_EVENT_META_LABELS, row);
-    gt_track_names *track = track_of(trace->tracks, trace->process[row], trace->thread[row]);
+    gt_lane_ids ids = gt_lane_ids_of(&trace->lanes, row);
+    gt_track_names *track = track_of(trace->tracks, ids.process, ids.thread);
     if (strcmp(what, "process_name") == 0 && name) track->process_name = name;
     if (strcmp(what, "process_labels") == 0 && label) track->process_label = label;
     if (strcmp(what, "thread_name") == 0 && name) track->thread_name = name;
@@ -220,15 +221,12 @@ static void unpack_column(void *context, size_t index)
     case 5:
         state->dur_us = gt_store_times(store, GT_EVENT_DURATION);
         break;
-    case 6:
-        state->process = gt_store_string_ids(store, GT_EVENT_PROCESS);
-        break;
     default:
-        state->thread = gt_store_string_ids(store, GT_EVENT_THREAD);
+        state->lanes = gt_event_lanes_read(store);
         break;
     }
 }
-enum { UNPACKED_COLUMNS = 8 };
+enum { UNPACKED_COLUMNS = 7 };
 
 gt_pytorch_read *gt_pytorch_new(const gt_pytorch_stores *stores, bool has_python)
 {
@@ -280,8 +278,7 @@ void gt_state_publish(gt_pytorch_state *state)
                 .start_us = state->start_us,
                 .dur_us = state->dur_us,
                 .integral = state->integral,
-                .process = state->process,
-                .thread = state->thread,
+                .lanes = &state->lanes,
                 .extra = state->extra,
                 .frames = state->frames,
                 .memory = state->memory,
@@ -316,12 +313,12 @@ void gt_pytorch_use_communication(gt_pytorch_linked *trace, const gt_comm_kernel
 
 static void state_free(gt_pytorch_state *state)
 {
-    void *arrays[] = {state->uid,       state->kind,      state->name,         state->start_us,
-                      state->dur_us,    state->integral,  state->process,      state->thread,
-                      state->parent,    state->preorder,  state->subtree_end,  state->cpu_op_above,
-                      state->launch_op, state->recompute, state->link_runtime, state->link_gpu,
-                      state->extra,     state->late_roots};
+    void *arrays[] = {state->uid,          state->kind,         state->name,      state->start_us,
+                      state->dur_us,       state->integral,     state->parent,    state->preorder,
+                      state->subtree_end,  state->cpu_op_above, state->launch_op, state->recompute,
+                      state->link_runtime, state->link_gpu,     state->extra,     state->late_roots};
     for (size_t i = 0; i < GT_LENGTH(arrays); i++) gt_free(arrays[i]);
+    gt_event_lanes_free(&state->lanes);
     gt_store_free(state->frames);
     gt_store_free(state->memory);
     gt_free(state->facts.devices);
@@ -391,12 +388,13 @@ gt_track_names gt_event_track(const gt_event_view *events, uint32_t row)
     const struct gt_tracks *tracks = events->tracks;
     uint32_t zero = gt_interner_find(events->strings, "0", 1);
     gt_track_names track = {tracks->unknown, tracks->unknown, tracks->unknown};
-    uint32_t at = gt_map_get(&tracks->names, events->process[row], zero);
+    gt_lane_ids ids = gt_lane_ids_of(events->lanes, row);
+    uint32_t at = gt_map_get(&tracks->names, ids.process, zero);
     if (at != GT_MAP_NONE) {
         track.process_name = tracks->items[at].process_name;
         track.process_label = tracks->items[at].process_label;
     }
-    at = gt_map_get(&tracks->names, events->process[row], events->thread[row]);
+    at = gt_map_get(&tracks->names, ids.process, ids.thread);
     if (at != GT_MAP_NONE) track.thread_name = tracks->items[at].thread_name;
     return track;
 }

@@ -27,6 +27,7 @@
 #include "trace/communication.h"
 #include "trace/events.h"
 #include "trace/intervals.h"
+#include "trace/pytorch/lanes.h"
 
 typedef enum gt_event_kind {
     GT_KIND_OTHER,
@@ -146,7 +147,7 @@ typedef struct gt_trace_facts {
  *     name        string id
  *     start_us    NaN if the event has none, as dur_us; the end is gt_event_end_us
  *     integral    GT_INTEGRAL_* bits: which times were written as integers
- *     process     string id of the value's JSON, so that 7 and "7" differ; as thread
+ *     lanes       processes and threads (gt_event_lane, gt_event_process, gt_event_thread); never NULL
  *     communication  which kernels are communication (gt_comm_family); NULL: those of TraceLens
  *     extra       string id of rare arguments of appended rows, a JSON object; NULL: no row has any
  *     frames      python functions besides the rows (gt_frames_read); NULL if they were not asked for, or
@@ -165,7 +166,7 @@ typedef struct gt_trace_facts {
     const uint32_t *name;                                                                                    \
     const double *start_us, *dur_us;                                                                         \
     const uint8_t *integral;                                                                                 \
-    const uint32_t *process, *thread;                                                                        \
+    const gt_event_lanes *lanes;                                                                             \
     const uint32_t *extra;                                                                                   \
     const gt_store *frames;                                                                                  \
     const gt_store *memory;                                                                                  \
@@ -264,6 +265,22 @@ gt_str gt_event_name(const gt_event_view *events, uint32_t row);
 static inline double gt_event_end_us(const gt_event_view *events, size_t row)
 {
     return events->start_us[row] + events->dur_us[row];
+}
+
+/* Two events have the same lane if they are of the same thread. */
+static inline uint32_t gt_event_lane(const gt_event_view *events, size_t row)
+{
+    return gt_lane_of(events->lanes, row);
+}
+
+/* String ids of the values' JSON. */
+static inline uint32_t gt_event_process(const gt_event_view *events, size_t row)
+{
+    return gt_lane_ids_of(events->lanes, row).process;
+}
+static inline uint32_t gt_event_thread(const gt_event_view *events, size_t row)
+{
+    return gt_lane_ids_of(events->lanes, row).thread;
 }
 
 /* Whether the event's name is that of communication. Not fast: cache it by name. */

@@ -27,7 +27,7 @@ typedef struct gt_pytorch_state {
     uint32_t *name;
     double *start_us, *dur_us;
     uint8_t *integral;
-    uint32_t *process, *thread;
+    gt_event_lanes lanes;
     uint32_t *extra;
     gt_store *frames;
     gt_store *memory;

@@ -25,13 +25,13 @@
  * tell where the rows of each range belong. Threads are in order of their first event in the file. */
 
 typedef struct thread_part {
-    uint32_t process, thread;
+    uint32_t lane;
     uint32_t id;  /* of the thread */
     size_t place; /* first the number of its rows in the range, then the index of the next one */
 } thread_part;
 
 typedef struct range_threads {
-    gt_map ids; /* from process and thread to an index into parts */
+    gt_map ids; /* from lanes to indexes into parts */
     thread_part *parts;
     size_t count, capacity;
     GT_APART;
@@ -46,13 +46,12 @@ typedef struct thread_sort {
 /* Neighbouring events are mostly of the same thread: `last` is the thread of the event before. */
 static thread_part *part_of(const gt_pytorch_state *trace, range_threads *r, uint32_t row, size_t *last)
 {
-    uint32_t process = trace->process[row], thread = trace->thread[row];
-    if (*last < r->count && r->parts[*last].process == process && r->parts[*last].thread == thread)
-        return &r->parts[*last];
-    uint32_t *index = gt_map_put(&r->ids, process, thread);
+    uint32_t lane = gt_lane_of(&trace->lanes, row);
+    if (*last < r->count && r->parts[*last].lane == lane) return &r->parts[*last];
+    uint32_t *index = gt_map_put(&r->ids, lane, 0);
     if (*index == GT_MAP_NONE) {
         *index = (uint32_t)r->count;
-        GT_PUSH(r->parts, r->count, r->capacity, ((thread_part){.process = process, .thread = thread}));
+        GT_PUSH(r->parts, r->count, r->capacity, (thread_part){.lane = lane});
     }
     *last = *index;
     return &r->parts[*index];
@@ -78,15 +77,15 @@ static void count_threads(void *context, size_t begin, size_t end)
 }
 
 /* Gives the rows of each range and thread their place. */
-static void place_parts(range_threads *ranges, size_t range_count, gt_thread_rows *t)
+static void place_parts(range_threads *ranges, size_t range_count, size_t lane_count, gt_thread_rows *t)
 {
-    gt_map ids = {0};
+    uint32_t *ids = gt_no_events(lane_count); /* by lane: of its thread */
     size_t capacity = 0;
     for (size_t i = 0; i < range_count; i++)
         for (size_t k = 0; k < ranges[i].count; k++) {
             thread_part *part = &ranges[i].parts[k];
-            uint32_t *id = gt_map_put(&ids, part->process, part->thread);
-            if (*id == GT_MAP_NONE) {
+            uint32_t *id = &ids[part->lane];
+            if (*id == GT_NO_EVENT) {
                 *id = (uint32_t)t->thread_count;
                 GT_PUSH(t->ends, t->thread_count, capacity, 0);
             }
@@ -105,7 +104,7 @@ static void place_parts(range_threads *ranges, size_t range_count, gt_thread_row
             part->place = t->ends[part->id];
             t->ends[part->id] += rows;
         }
-    gt_map_free(&ids);
+    gt_free(ids);
 }
 
 static void place_rows(void *context, size_t begin, size_t end)
@@ -133,7 +132,7 @@ static gt_thread_rows rows_by_thread(gt_pytorch_state *trace)
     size_t range_count = gt_range_count(trace->count, GT_ROWS_GRAIN);
     thread_sort s = {trace, gt_alloc_zero(range_count, sizeof *s.ranges), &t};
     gt_parallel_ranges(trace->count, GT_ROWS_GRAIN, count_threads, &s);
-    place_parts(s.ranges, range_count, &t);
+    place_parts(s.ranges, range_count, trace->lanes.count, &t);
     t.rows = gt_alloc(t.count * sizeof *t.rows);
     gt_parallel_ranges(trace->count, GT_ROWS_GRAIN, place_rows, &s);
     gt_parallel_each(t.thread_count, order_thread, &s);

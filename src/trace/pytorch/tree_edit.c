@@ -129,8 +129,8 @@ static void add_to_store(gt_pytorch_state *trace, const gt_new_row *rows, size_t
         cells[GT_EVENT_KIND].integer = GT_KIND_CPU_OP;
         cells[GT_EVENT_SEQUENCE].integer = row->sequence;
         set_string(cells, &present, GT_EVENT_NAME, row->name);
-        set_string(cells, &present, GT_EVENT_PROCESS, row->process);
-        set_string(cells, &present, GT_EVENT_THREAD, row->thread);
+        set_string(cells, &present, GT_EVENT_PROCESS, row->lane.process);
+        set_string(cells, &present, GT_EVENT_THREAD, row->lane.thread);
         set_string(cells, &present, GT_EVENT_INPUT_DIMS, row->dims);
         set_string(cells, &present, GT_EVENT_INPUT_TYPES, row->types);
         set_string(cells, &present, GT_EVENT_INPUT_STRIDES, row->strides);
@@ -149,8 +149,7 @@ static void *resize(void *array, size_t count, size_t item_size)
 /* Makes the arrays `count` rows long. Entries of new rows are not set, except in recompute and extra. */
 static void resize_arrays(gt_pytorch_state *trace, size_t count)
 {
-    uint32_t **ids[] = {&trace->uid,         &trace->name,         &trace->process,
-                        &trace->thread,      &trace->parent,       &trace->preorder,
+    uint32_t **ids[] = {&trace->uid,         &trace->name,         &trace->parent,   &trace->preorder,
                         &trace->subtree_end, &trace->cpu_op_above, &trace->launch_op};
     for (size_t i = 0; i < GT_LENGTH(ids); i++) *ids[i] = resize(*ids[i], count, sizeof **ids[i]);
     double **times[] = {&trace->start_us, &trace->dur_us};
@@ -166,18 +165,25 @@ static void resize_arrays(gt_pytorch_state *trace, size_t count)
     memset(trace->extra + known, 0, (count - known) * sizeof *trace->extra);
 }
 
+static void append_lanes(gt_pytorch_state *trace, const gt_new_row *rows, size_t count)
+{
+    gt_lane_ids *ids = gt_alloc(count * sizeof *ids);
+    for (size_t i = 0; i < count; i++) ids[i] = rows[i].lane;
+    gt_event_lanes_append(&trace->lanes, trace->count, ids, count);
+    gt_free(ids);
+}
+
 /* Appends cpu_ops that are in no list and have no parent. */
 static void append_rows(gt_pytorch_state *trace, const gt_new_row *rows, size_t count)
 {
     add_to_store(trace, rows, count);
+    append_lanes(trace, rows, count);
     resize_arrays(trace, trace->count + count);
     for (size_t i = 0; i < count; i++) {
         size_t row = trace->count + i;
         trace->uid[row] = (uint32_t)(trace->uid_count + i);
         trace->kind[row] = GT_KIND_CPU_OP;
         trace->name[row] = rows[i].name;
-        trace->process[row] = rows[i].process;
-        trace->thread[row] = rows[i].thread;
         trace->start_us[row] = rows[i].start_us;
         trace->dur_us[row] = rows[i].dur_us;
         trace->integral[row] = rows[i].integral;
@@ -252,8 +258,7 @@ static void add_new_ops(gt_tree_edit *e)
         bool timed = e->changes[i].kind != WRAP_LAUNCH;
         rows[i] = (gt_new_row){
             .name = e->changes[i].op.name,
-            .process = trace->process[of],
-            .thread = trace->thread[of],
+            .lane = gt_lane_ids_of(&trace->lanes, of),
             .start_us = timed ? trace->start_us[of] : (double)NAN,
             .dur_us = timed ? trace->dur_us[of] : (double)NAN,
             .integral = timed ? trace->integral[of] : 0,

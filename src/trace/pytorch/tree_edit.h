@@ -48,7 +48,8 @@ size_t gt_tree_edit_finish(gt_tree_edit *edit);
 
 /* A cpu_op to append. */
 typedef struct gt_new_row {
-    uint32_t name, process, thread;          /* string ids */
+    uint32_t name;                           /* string id */
+    gt_lane_ids lane;                        /* its process and thread */
     double start_us, dur_us;                 /* NaN: none */
     uint8_t integral;                        /* GT_INTEGRAL_* */
     uint32_t dims, types, strides, concrete; /* string ids */
