@@ -233,6 +233,7 @@ void gt_store_free(gt_store *store)
 {
     if (!store) return;
     free_segments(&store->all);
+    gt_free(store->segment_of_block);
     gt_slabs_close(&store->slabs);
     for (size_t i = 0; i < store->adopted_count; i++) gt_free(store->adopted[i].ids);
     gt_free(store->adopted);
@@ -240,13 +241,22 @@ void gt_store_free(gt_store *store)
     gt_free(store);
 }
 
+/* A segment has at most GT_SEGMENT_ROWS rows, so at most one block begins in it. */
+void gt_store_add_segment(gt_store *store, gt_segment *s)
+{
+    s->first_row = store->all.rows;
+    store->all.rows += s->rows;
+    if (store->block_count * GT_SEGMENT_ROWS < store->all.rows)
+        GT_PUSH(store->segment_of_block, store->block_count, store->block_capacity,
+                (uint32_t)store->all.count);
+    GT_PUSH(store->all.segments, store->all.count, store->all.capacity, s);
+}
+
 void gt_store_append(gt_store *store, gt_store_piece *piece)
 {
     for (size_t i = 0; i < piece->count; i++) {
         piece->segments[i]->first_position = store->all.records;
-        piece->segments[i]->first_row = store->all.rows;
-        store->all.rows += piece->segments[i]->rows;
-        GT_PUSH(store->all.segments, store->all.count, store->all.capacity, piece->segments[i]);
+        gt_store_add_segment(store, piece->segments[i]);
     }
     store->all.records += piece->records;
     gt_free(piece->segments);

@@ -139,9 +139,12 @@ double *gt_store_times(const gt_store *store, size_t column)
 
 /* ---- parts of columns ---- */
 
+/* The segment of a row. Most segments are full, so few of them have rows of the same block. */
 static size_t segment_index(const gt_store *store, size_t row)
 {
-    size_t low = 0, high = store->all.count; /* the segment is in [low, high) */
+    const uint32_t *block = store->segment_of_block + row / GT_SEGMENT_ROWS;
+    bool is_last = row / GT_SEGMENT_ROWS + 1 == store->block_count;
+    size_t low = block[0], high = is_last ? store->all.count : block[1] + 1; /* it is in [low, high) */
     while (high - low > 1) {
         size_t middle = low + (high - low) / 2;
         if (store->all.segments[middle]->first_row <= row)
@@ -180,7 +183,8 @@ typedef struct segment_walk {
 
 static segment_walk walk_segments(const gt_store *store, size_t begin, size_t end)
 {
-    return (segment_walk){.store = store, .begin = begin, .end = end, .next = segment_index(store, begin)};
+    return (segment_walk){
+        .store = store, .begin = begin, .end = end, .next = begin < end ? segment_index(store, begin) : 0};
 }
 
 static bool next_segment(segment_walk *w)

@@ -195,7 +195,6 @@ static gt_segment *load_segment_head(gt_store *store, const image_head *head, co
         return NULL;
     gt_segment *s = gt_alloc_zero(1, sizeof *s + store->column_count * sizeof *s->columns);
     s->rows = head->rows;
-    s->first_row = store->all.rows;
     s->first_position = head->first_position;
     s->strings = store->strings;
     s->string_ids = head->list == NO_LIST ? NULL : store->adopted[head->list].ids;
@@ -227,8 +226,7 @@ static bool load_segments(gt_store *store, const gt_image *image, const char *ow
     for (size_t i = 0; i < count; i++) {
         gt_segment *s = load_segment_head(store, &heads[i], packings + i * width, data, data_bytes);
         if (!s) return false;
-        store->all.rows += s->rows;
-        GT_PUSH(store->all.segments, store->all.count, store->all.capacity, s);
+        gt_store_add_segment(store, s);
     }
     return true;
 }

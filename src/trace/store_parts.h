@@ -42,11 +42,16 @@ struct gt_store {
     size_t column_count;
     gt_interner *strings;
     gt_store_piece all;
+    uint32_t *segment_of_block; /* by row / GT_SEGMENT_ROWS: the index of the segment of the first such row */
+    size_t block_count, block_capacity;
     gt_adopted_strings *adopted;
     size_t adopted_count, adopted_capacity;
     gt_base_time base_time;
     gt_slabs slabs; /* for columns that are filled late */
     bool is_taken;  /* by gt_store_take_ints */
 };
+
+/* Appends a segment, which then belongs to the store, and sets its first_row. */
+void gt_store_add_segment(gt_store *store, gt_segment *segment);
 
 #endif

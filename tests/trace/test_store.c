@@ -272,6 +272,65 @@ static void parts_of_columns_can_be_read(void **unused)
     gt_interner_free(strings);
 }
 
+/* How a store is made: `rows` rows in pieces of 1 to `piece` rows, with 0 to `gap` skipped events before each
+ * of them. */
+typedef struct store_shape {
+    size_t rows, piece, gap;
+} store_shape;
+
+/* The shape's store, whose numbers are the positions of the rows, which `expected` gets as well. */
+static gt_store *store_of_shape(store_shape shape, gt_interner *strings, uint32_t *expected)
+{
+    gt_store *store = gt_store_new(columns, COLUMNS, strings);
+    gt_store_writer *writer = gt_store_writer_new(columns, COLUMNS, strings);
+    uint32_t position = 0;
+    for (size_t row = 0, piece_left = 0; row < shape.rows; row++) {
+        for (size_t skipped = random64() % (shape.gap + 1); skipped; skipped--, position++)
+            gt_store_writer_skip(writer);
+        gt_store_cell cells[COLUMNS] = {{.integer = position}, {.text = 1 + row % 300}};
+        gt_store_writer_add(writer, 3, cells);
+        expected[row] = position++;
+        if (!piece_left) piece_left = 1 + random64() % shape.piece;
+        if (!--piece_left) gt_store_append(store, gt_store_writer_take(writer));
+    }
+    gt_store_append(store, gt_store_writer_take(writer));
+    gt_store_writer_free(writer);
+    return store;
+}
+
+static void check_row(const gt_store *store, size_t row, uint32_t position)
+{
+    gt_store_cell cells[COLUMNS];
+    gt_store_get(store, row, cells);
+    assert_int_equal(cells[NUMBER].integer, position);
+    assert_int_equal(gt_store_string_id(store, TEXT, row), 1 + row % 300);
+}
+
+static void rows_are_found_in_any_order(void **unused)
+{
+    (void)unused;
+    static const store_shape shapes[] = {
+        {0, 1, 0},        {1, 1, 0},       {1, 1, 100000},  {2048, 2048, 0},
+        {2049, 1, 0},     {ROWS, ROWS, 0}, {ROWS, 1, 0},    {ROWS, 1, 3},
+        {ROWS, 3, 1},     {ROWS, 2048, 0}, {ROWS, 5000, 1}, {ROWS, 5000, 300},
+        {ROWS, 300, 300}, {300, 7, 70000}, {4096, 4096, 2}, {ROWS, 2 * ROWS, 5}};
+    uint32_t *expected = gt_alloc(ROWS * sizeof *expected);
+    for (size_t i = 0; i < GT_LENGTH(shapes); i++) {
+        gt_interner *strings = gt_interner_new();
+        size_t rows = shapes[i].rows;
+        gt_store *store = store_of_shape(shapes[i], strings, expected);
+        assert_int_equal(gt_store_count(store), rows);
+        for (size_t row = rows; row-- > 0;) check_row(store, row, expected[row]);
+        for (size_t n = 0; rows && n < ROWS; n++) {
+            size_t row = random64() % rows;
+            check_row(store, row, expected[row]);
+        }
+        gt_store_free(store);
+        gt_interner_free(strings);
+    }
+    gt_free(expected);
+}
+
 static void dropped_columns_are_absent_and_free_their_memory(void **unused)
 {
     (void)unused;
@@ -351,6 +410,7 @@ int main(void)
         cmocka_unit_test(strings_of_several_writers_get_the_ids_of_the_store),
         cmocka_unit_test(columns_are_the_same_on_any_number_of_threads),
         cmocka_unit_test(parts_of_columns_can_be_read),
+        cmocka_unit_test(rows_are_found_in_any_order),
         cmocka_unit_test(dropped_columns_are_absent_and_free_their_memory),
         cmocka_unit_test(narrow_columns_have_the_same_values),
     };
