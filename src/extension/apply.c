@@ -353,7 +353,7 @@ bool gt_extension_apply(gt_pytorch_linked *trace, gt_str text, gt_extension_repl
     } else {
         a.row_of = gt_alloc(view->uid_count * sizeof *a.row_of);
         memset(a.row_of, 0xFF, view->uid_count * sizeof *a.row_of);
-        for (uint32_t row = 0; row < view->count; row++) a.row_of[view->uid[row]] = row;
+        for (uint32_t row = 0; row < view->count; row++) a.row_of[gt_event_uid(&view->events, row)] = row;
         answer->extension = gt_extension_new(view->strings);
         done = apply_all(&a, &arena, document);
         if (a.invalid_part) gt_fail(error, "invalid reply, part \"%s\"", a.invalid_part);

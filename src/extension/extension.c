@@ -86,7 +86,7 @@ static void put_uid(request_writer *w, uint32_t row)
     if (row == GT_NO_EVENT)
         fputs("null", w->file);
     else
-        fprintf(w->file, "%" PRIu32, w->trace->uid[row]);
+        fprintf(w->file, "%" PRIu32, gt_event_uid(&w->trace->events, row));
 }
 
 static void put_arch(request_writer *w, const gt_gpu_arch *arch)
@@ -128,7 +128,7 @@ static void put_added(request_writer *w)
     for (size_t row = trace->recorded; row < trace->count; row++) {
         gt_store_get(trace->store, row, cells);
         fprintf(w->file, "%s{\"ph\":\"X\",\"cat\":\"cpu_op\",\"UID\":%" PRIu32 ",\"name\":",
-                row > trace->recorded ? "," : "", trace->uid[row]);
+                row > trace->recorded ? "," : "", gt_event_uid(&trace->events, row));
         put_string(w, gt_event_name(&trace->events, (uint32_t)row));
         fputs(",\"pid\":", w->file);
         put_json(w, gt_event_process(&trace->events, row));

@@ -123,6 +123,8 @@ void gt_narrow_read(const gt_narrow *narrow, const uint32_t *rows, size_t count,
 /* The position of each event among all events of the file, skipped ones included, from 0; the caller frees
  * it. */
 uint32_t *gt_store_row_order(const gt_store *store);
+/* That of one event. */
+uint32_t gt_store_position(const gt_store *store, size_t row);
 /* The cell of one event in a STRING column. */
 uint32_t gt_store_string_id(const gt_store *store, size_t column, size_t row);
 /* The events [begin, end) of a column, or their positions, for loops over ranges of events that need the

@@ -171,6 +171,16 @@ uint32_t gt_store_string_id(const gt_store *store, size_t column, size_t row)
     return id;
 }
 
+uint32_t gt_store_position(const gt_store *store, size_t row)
+{
+    const gt_segment *s = store->all.segments[segment_index(store, row)];
+    size_t within = row - s->first_row;
+    gt_packed one = skip_rows(s->positions, within);
+    int64_t cell;
+    gt_unpack(&one, s->data, 1, &cell);
+    return (uint32_t)(s->first_position + (uint64_t)cell + within);
+}
+
 /* The rows [begin, end), segment by segment. */
 typedef struct segment_walk {
     const gt_store *store;

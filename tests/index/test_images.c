@@ -78,6 +78,7 @@ static void check_same_store(const gt_store *a, const gt_store *b)
         gt_store_get(a, row, one);
         gt_store_get(b, row, other);
         assert_memory_equal(one, other, sizeof one);
+        assert_int_equal(gt_store_position(a, row), gt_store_position(b, row));
     }
     uint32_t *places[2] = {gt_store_row_order(a), gt_store_row_order(b)};
     assert_memory_equal(places[0], places[1], gt_store_count(a) * sizeof **places);

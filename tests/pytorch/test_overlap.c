@@ -141,7 +141,7 @@ static gt_python_set *overlapping_sets(const gt_linked_view *trace, const int *s
     point *points = gt_alloc(2 * trace->count * sizeof *points);
     size_t count = 0;
     for (uint32_t row = 0; row < trace->count; row++) {
-        assert_int_equal(trace->uid[row], row);
+        assert_int_equal(gt_event_uid(&trace->events, row), row);
         if (gt_event_end_us(&trace->events, row) <= trace->start_us[row]) continue;
         points[count++] = (point){trace->start_us[row], 1, row};
         points[count++] = (point){gt_event_end_us(&trace->events, row), 0, row};

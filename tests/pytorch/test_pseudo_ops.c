@@ -81,8 +81,8 @@ static void ops_are_inserted_into_the_tree(void **state)
     assert_int_equal(trace->uid_count, events + 3);
     uint32_t children = row_named(trace, "around_children"), event = row_named(trace, "around_event"),
              launch_op = row_named(trace, "around_launch");
-    assert_int_equal(trace->uid[children], events);
-    assert_int_equal(trace->uid[launch_op], events + 2);
+    assert_int_equal(gt_event_uid(&trace->events, children), events);
+    assert_int_equal(gt_event_uid(&trace->events, launch_op), events + 2);
     assert_int_equal(trace->parent[row_named(trace, "a1")], children);
     assert_int_equal(trace->cpu_op_above[row_named(trace, "a1")], children);
     assert_int_equal(trace->parent[children], row_named(trace, "a"));

@@ -303,6 +303,7 @@ static void check_row(const gt_store *store, size_t row, uint32_t position)
     gt_store_cell cells[COLUMNS];
     gt_store_get(store, row, cells);
     assert_int_equal(cells[NUMBER].integer, position);
+    assert_int_equal(gt_store_position(store, row), position);
     assert_int_equal(gt_store_string_id(store, TEXT, row), 1 + row % 300);
 }
 
@@ -346,6 +347,7 @@ static void dropped_columns_are_absent_and_free_their_memory(void **unused)
         assert_int_equal(numbers[i], -5);
         assert_int_equal(texts[i], GT_STR_NONE);
         assert_int_equal(places[i], i + i / 5 + 1);
+        assert_int_equal(gt_store_position(store, i), i + i / 5 + 1);
         assert_true(times[i] == (double)i / 8);
     }
     gt_free(numbers);

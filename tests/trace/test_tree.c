@@ -284,9 +284,9 @@ static void uids_are_positions_in_the_file(void **unused)
     const gt_linked_view *trace = gt_pytorch_view(linked);
     assert_int_equal(trace->uid_count, 8);
     assert_int_equal(trace->count, 3); /* nor are arrows rows */
-    assert_int_equal(trace->uid[0], 2);
-    assert_int_equal(trace->uid[1], 4);
-    assert_int_equal(trace->uid[2], 5);
+    assert_int_equal(gt_event_uid(&trace->events, 0), 2);
+    assert_int_equal(gt_event_uid(&trace->events, 1), 4);
+    assert_int_equal(gt_event_uid(&trace->events, 2), 5);
     gt_pytorch_linked_free(linked);
 }
 

@@ -43,7 +43,7 @@ static void add_uids(gt_table *table, gt_col name, const gt_linked_view *trace, 
 {
     size_t column = gt_table_add_column(table, name, GT_TYPE_INT);
     for (size_t i = 0; i < table->row_count; i++)
-        if (rows[i] != GT_NO_EVENT) gt_table_set_int(table, column, i, trace->uid[rows[i]]);
+        if (rows[i] != GT_NO_EVENT) gt_table_set_int(table, column, i, gt_event_uid(&trace->events, rows[i]));
 }
 
 static void add_names(gt_table *table, gt_col name, const gt_linked_view *trace, const uint32_t *rows)

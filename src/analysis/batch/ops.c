@@ -355,7 +355,8 @@ static void add_op(finder *f, uint32_t row)
         return;
     size_t count = f->rows.count;
     GT_PUSH(f->non_copy_us, count, f->non_copy_capacity, non_copy_time(f));
-    gt_op_rows_push(&f->rows, (gt_op_row){row, p->trace->name[row], p->trace->uid[row], metrics});
+    gt_op_rows_push(&f->rows,
+                    (gt_op_row){row, p->trace->name[row], gt_event_uid(&p->trace->events, row), metrics});
     for (size_t i = 0; i < p->kernels.count; i++)
         gt_kernel_lists_push(&f->rows.kernels, gt_kernel_detail_of(&p->trace->events, p->kernels.items[i]));
     gt_kernel_lists_close(&f->rows.kernels);

@@ -120,13 +120,14 @@ static uint32_t number_as_text(gt_interner *strings, uint32_t uid)
 
 uint32_t gt_diff_align_name(gt_diff_side *s, uint32_t row, bool loose)
 {
-    if (!has_name(s, row)) return number_as_text(s->names, s->trace->uid[row]);
+    if (!has_name(s, row)) return number_as_text(s->names, gt_event_uid(&s->trace->events, row));
     return compared_by(s, s->trace->name[row], loose);
 }
 
 uint32_t gt_diff_shown_name(const gt_diff_side *s, uint32_t row)
 {
-    return has_name(s, row) ? s->trace->name[row] : number_as_text(s->trace->strings, s->trace->uid[row]);
+    return has_name(s, row) ? s->trace->name[row]
+                            : number_as_text(s->trace->strings, gt_event_uid(&s->trace->events, row));
 }
 
 /* ---- the tree ---- */

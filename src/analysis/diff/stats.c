@@ -196,7 +196,7 @@ static void add_names(const walker *w, gt_table *table)
         const gt_diff_side *side = w->merged->sides[r->side];
         names[i] = gt_diff_text(w->texts, r->side, side->trace->name[r->gpu]);
         ops[i] = gt_diff_text(w->texts, r->side, gt_diff_shown_name(side, r->op));
-        uids[i] = side->trace->uid[r->op];
+        uids[i] = gt_event_uid(&side->trace->events, r->op);
         sources[i] = source[r->side];
     }
 }
@@ -259,7 +259,7 @@ static void add_common_calls(const walker *w, gt_table *table)
     }
     int64_t *uids = gt_table_add_array(table, GT_COL_GPU_OP_UID, GT_TYPE_INT)->ints;
     for (size_t i = 0; i < w->row_count; i++)
-        uids[i] = w->merged->sides[w->rows[i].side]->trace->uid[w->rows[i].gpu];
+        uids[i] = gt_event_uid(&w->merged->sides[w->rows[i].side]->trace->events, w->rows[i].gpu);
 }
 
 static void add_modules(const walker *w, gt_table *table)

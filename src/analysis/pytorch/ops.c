@@ -73,7 +73,7 @@ static void fill_rows(void *context, size_t begin, size_t end)
         f->names[i] = trace->name[l->row];
         f->first_kernels[i] = trace->name[f->launchers->kernels[l->first]];
         f->counts[i] = (int64_t)l->count;
-        f->uids[i] = trace->uid[l->row];
+        f->uids[i] = gt_event_uid(&trace->events, l->row);
         if (f->recompute) f->recompute[i] = trace->recompute[l->row] != 0;
     }
     fill_tracks(f, begin, end);

@@ -151,7 +151,7 @@ static int by_slot(const void *left, const void *right)
 
 static uint32_t uid_of(const sweep *s, uint32_t kernel)
 {
-    return s->trace->uid[s->rows[kernel]];
+    return gt_event_uid(&s->trace->events, s->rows[kernel]);
 }
 
 static void pair_with_running(sweep *s, uint32_t kernel)

@@ -79,7 +79,8 @@ static void count_kernels(void *context, size_t begin, size_t end)
                         0}; /* not in the range yet: its neighbours in memory are counted by other threads */
     for (size_t i = begin; i < end; i++) {
         size_t count = gt_perf_count_kernels(m->perf, m->items[i].row, m->items[i].backward);
-        m->ops[i] = (gt_op_row){m->items[i].row, m->items[i].name, m->perf->trace->uid[m->items[i].row], {0}};
+        m->ops[i] = (gt_op_row){
+            m->items[i].row, m->items[i].name, gt_event_uid(&m->perf->trace->events, m->items[i].row), {0}};
         m->ops[i].metrics.kernel_count = (uint32_t)count;
         counts[m->items[i].backward] += count;
     }

@@ -219,7 +219,7 @@ static void collect(search *s, uint32_t row, uint32_t root, const gt_model *mode
     gt_unified_event event = {.row = row,
                               .kernel = GT_NO_EVENT,
                               .name = s->trace->name[row],
-                              .uid = s->trace->uid[row],
+                              .uid = gt_event_uid(&s->trace->events, row),
                               .root = root,
                               .forward = sole_forward(s, row),
                               .model = model};

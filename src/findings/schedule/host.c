@@ -30,11 +30,24 @@ static uint32_t look_up_thread(gt_host_builder *b, uint32_t process, uint32_t th
     return b->last_index = *index;
 }
 
+static inline bool is_last_thread(const gt_host_builder *b, uint32_t process, uint32_t thread)
+{
+    return b->last_index != GT_NONE && b->last_process == process && b->last_thread == thread;
+}
+
 /* The index of a thread that has an event with this uid. */
 static inline uint32_t thread_of(gt_host_builder *b, uint32_t process, uint32_t thread, uint32_t uid)
 {
-    bool is_last = b->last_index != GT_NONE && b->last_process == process && b->last_thread == thread;
-    return is_last ? b->last_index : look_up_thread(b, process, thread, uid);
+    return is_last_thread(b, process, thread) ? b->last_index : look_up_thread(b, process, thread, uid);
+}
+
+/* That of a row. Most rows are of the thread of the row before, and their uids are not looked up. */
+static inline uint32_t thread_of_row(gt_host_builder *b, size_t row)
+{
+    const gt_event_view *trace = b->trace;
+    gt_lane_ids ids = gt_lane_ids_of(trace->lanes, row);
+    if (is_last_thread(b, ids.process, ids.thread)) return b->last_index;
+    return look_up_thread(b, ids.process, ids.thread, gt_event_uid(trace, row));
 }
 
 static bool row_counts(const gt_host_builder *b, uint32_t row)
@@ -76,15 +89,13 @@ static void add_threads_of_frames(gt_host_builder *b, const gt_frame_threads *th
 
 static void find_threads_of_rows(gt_host_builder *b)
 {
-    const gt_event_view *trace = b->trace;
-    size_t rows = trace->recorded;
+    size_t rows = b->trace->recorded;
     b->row_thread = gt_alloc(rows * sizeof *b->row_thread);
     b->last_index = GT_NONE;
     for (size_t row = 0; row < rows; row++) {
         uint32_t thread = GT_NONE;
         if (row_counts(b, (uint32_t)row)) {
-            gt_lane_ids ids = gt_lane_ids_of(trace->lanes, row);
-            thread = thread_of(b, ids.process, ids.thread, trace->uid[row]);
+            thread = thread_of_row(b, row);
             b->sources[thread].row_count++;
         }
         b->row_thread[row] = thread;

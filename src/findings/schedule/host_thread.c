@@ -255,7 +255,7 @@ static inline bool row_is_first(const gt_host_builder *b, const next_event *row,
 {
     if (row->start_ns != frame->start_ns) return row->start_ns < frame->start_ns;
     if (row->end_ns != frame->end_ns) return row->end_ns > frame->end_ns;
-    return b->trace->uid[row->row] < frame->parent;
+    return gt_event_uid(b->trace, row->row) < frame->parent;
 }
 
 /* Marks the outermost ops without launches around heavy ones, and all inside them. */

@@ -204,21 +204,18 @@ static void unpack_column(void *context, size_t index)
     const gt_store *store = state->store;
     switch (index) {
     case 0:
-        state->uid = gt_store_row_order(store);
-        break;
-    case 1:
         state->kind = gt_store_small_ints(store, GT_EVENT_KIND);
         break;
-    case 2:
+    case 1:
         state->integral = gt_store_small_ints(store, GT_EVENT_INTEGRAL);
         break;
-    case 3:
+    case 2:
         state->name = gt_store_string_ids(store, GT_EVENT_NAME);
         break;
-    case 4:
+    case 3:
         state->start_us = gt_store_times(store, GT_EVENT_START);
         break;
-    case 5:
+    case 4:
         state->dur_us = gt_store_times(store, GT_EVENT_DURATION);
         break;
     default:
@@ -226,7 +223,7 @@ static void unpack_column(void *context, size_t index)
         break;
     }
 }
-enum { UNPACKED_COLUMNS = 7 };
+enum { UNPACKED_COLUMNS = 6 };
 
 gt_pytorch_read *gt_pytorch_new(const gt_pytorch_stores *stores, bool has_python)
 {
@@ -272,7 +269,6 @@ void gt_state_publish(gt_pytorch_state *state)
                 .uid_count = state->uid_count,
                 .has_python = state->has_python,
                 .gpu_only = state->gpu_only,
-                .uid = state->uid,
                 .kind = state->kind,
                 .name = state->name,
                 .start_us = state->start_us,
@@ -313,10 +309,10 @@ void gt_pytorch_use_communication(gt_pytorch_linked *trace, const gt_comm_kernel
 
 static void state_free(gt_pytorch_state *state)
 {
-    void *arrays[] = {state->uid,          state->kind,         state->name,      state->start_us,
-                      state->dur_us,       state->integral,     state->parent,    state->preorder,
-                      state->subtree_end,  state->cpu_op_above, state->launch_op, state->recompute,
-                      state->link_runtime, state->link_gpu,     state->extra,     state->late_roots};
+    void *arrays[] = {state->kind,         state->name,      state->start_us,  state->dur_us,
+                      state->integral,     state->parent,    state->preorder,  state->subtree_end,
+                      state->cpu_op_above, state->launch_op, state->recompute, state->link_runtime,
+                      state->link_gpu,     state->extra,     state->late_roots};
     for (size_t i = 0; i < GT_LENGTH(arrays); i++) gt_free(arrays[i]);
     gt_event_lanes_free(&state->lanes);
     gt_store_free(state->frames);

@@ -18,7 +18,7 @@
  * are the same member.
  *
  * An event is a row: an index into the arrays, in file order. Events that no sheet needs are not kept, so a
- * row is not the event's position in the file; that is its uid. */
+ * row is not the event's position in the file; that is its uid (gt_event_uid). */
 #ifndef GT_TRACE_PYTORCH_PYTORCH_H
 #define GT_TRACE_PYTORCH_PYTORCH_H
 
@@ -142,7 +142,6 @@ typedef struct gt_trace_facts {
  *     uid_count   uids in use: one per event of the file, kept or not, and one per appended row
  *     has_python  python functions were kept
  *     gpu_only    the trace has no cpu_op
- *     uid         position in the file; appended rows continue the count
  *     kind        gt_event_kind
  *     name        string id
  *     start_us    NaN if the event has none, as dur_us; the end is gt_event_end_us
@@ -161,7 +160,6 @@ typedef struct gt_trace_facts {
     const gt_comm_kernels *communication;                                                                    \
     size_t count, recorded, uid_count;                                                                       \
     bool has_python, gpu_only;                                                                               \
-    const uint32_t *uid;                                                                                     \
     const uint8_t *kind;                                                                                     \
     const uint32_t *name;                                                                                    \
     const double *start_us, *dur_us;                                                                         \
@@ -260,6 +258,13 @@ void gt_pytorch_mark_recompute(gt_pytorch_linked *trace, size_t *regions, size_t
 /* ---- questions about one event ---- */
 
 gt_str gt_event_name(const gt_event_view *events, uint32_t row);
+
+/* The event's position in the file; appended rows continue the count. It comes from the store, which needs
+ * less than one byte per row for it where an array would need four. */
+static inline uint32_t gt_event_uid(const gt_event_view *events, size_t row)
+{
+    return gt_store_position(events->store, row);
+}
 
 /* NaN if the event has no start or no duration. Added as TraceLens adds them. */
 static inline double gt_event_end_us(const gt_event_view *events, size_t row)

@@ -22,7 +22,6 @@ typedef struct gt_pytorch_state {
     const gt_comm_kernels *communication;
     size_t count, recorded, uid_count;
     bool has_python, gpu_only;
-    uint32_t *uid;
     uint8_t *kind;
     uint32_t *name;
     double *start_us, *dur_us;

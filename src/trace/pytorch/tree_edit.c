@@ -149,7 +149,7 @@ static void *resize(void *array, size_t count, size_t item_size)
 /* Makes the arrays `count` rows long. Entries of new rows are not set, except in recompute and extra. */
 static void resize_arrays(gt_pytorch_state *trace, size_t count)
 {
-    uint32_t **ids[] = {&trace->uid,         &trace->name,         &trace->parent,   &trace->preorder,
+    uint32_t **ids[] = {&trace->name,        &trace->parent,       &trace->preorder,
                         &trace->subtree_end, &trace->cpu_op_above, &trace->launch_op};
     for (size_t i = 0; i < GT_LENGTH(ids); i++) *ids[i] = resize(*ids[i], count, sizeof **ids[i]);
     double **times[] = {&trace->start_us, &trace->dur_us};
@@ -181,7 +181,6 @@ static void append_rows(gt_pytorch_state *trace, const gt_new_row *rows, size_t 
     resize_arrays(trace, trace->count + count);
     for (size_t i = 0; i < count; i++) {
         size_t row = trace->count + i;
-        trace->uid[row] = (uint32_t)(trace->uid_count + i);
         trace->kind[row] = GT_KIND_CPU_OP;
         trace->name[row] = rows[i].name;
         trace->start_us[row] = rows[i].start_us;
@@ -346,7 +345,8 @@ size_t gt_tree_edit_finish(gt_tree_edit *e)
 
 static bool fail_at(const gt_pytorch_state *trace, uint32_t row, const char *what, gt_error *error)
 {
-    return gt_fail(error, "event %u (%s) %s", trace->uid[row], gt_state_name(trace, row).bytes, what);
+    return gt_fail(error, "event %u (%s) %s", gt_store_position(trace->store, row),
+                   gt_state_name(trace, row).bytes, what);
 }
 
 /* Empties all lists that are replaced. This comes before any list is filled, so that the order in which the
