@@ -35,10 +35,11 @@ static inline void gt_row_set_add(gt_row_set *set, uint32_t row)
     set->bits[row / 64] |= UINT64_C(1) << row % 64;
 }
 
-/* The same for any rows. */
+/* The same for any rows. Cheap for rows that are in it already. */
 static inline void gt_row_set_add_shared(gt_row_set *set, uint32_t row)
 {
-    __atomic_fetch_or(&set->bits[row / 64], UINT64_C(1) << row % 64, __ATOMIC_RELAXED);
+    uint64_t *word = &set->bits[row / 64], bit = UINT64_C(1) << row % 64;
+    if (!(__atomic_load_n(word, __ATOMIC_RELAXED) & bit)) __atomic_fetch_or(word, bit, __ATOMIC_RELAXED);
 }
 
 static inline uint32_t gt_row_set_below(const gt_row_set *set, uint32_t row)

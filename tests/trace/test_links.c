@@ -233,7 +233,7 @@ static void check_calls(const gt_linked_view *trace, const gt_calls *calls)
     size_t found = 0;
     for (uint32_t row = 0; row < trace->count; row++)
         found += trace->kind[row] == GT_KIND_CPU_OP && trace->preorder[row] != GT_NO_EVENT &&
-                 trace->cpu_op_above[row] == GT_NO_EVENT;
+                 gt_pytorch_cpu_op_above(trace, row) == GT_NO_EVENT;
     assert_int_equal(roots.count, found);
     for (size_t i = 1; i < roots.count; i++)
         assert_true(trace->start_us[roots.items[i - 1]] < trace->start_us[roots.items[i]] ||

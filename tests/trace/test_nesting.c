@@ -35,16 +35,11 @@ static void allocate(events *e, size_t count)
 {
     gt_pytorch_state *s = &e->state;
     s->count = count;
-    s->strings = gt_interner_new();
-    s->kind = gt_alloc(count);
-    s->name = gt_alloc(count * sizeof *s->name);
     s->start_us = gt_alloc(count * sizeof *s->start_us);
     s->dur_us = gt_alloc(count * sizeof *s->dur_us);
     s->parent = gt_no_events(count);
     s->preorder = gt_no_events(count);
     s->subtree_end = gt_no_events(count);
-    s->cpu_op_above = gt_no_events(count);
-    s->launch_op = gt_no_events(count);
     e->threads.rows = gt_alloc(count * sizeof *e->threads.rows);
     e->threads.ends = gt_alloc((count + 1) * sizeof *e->threads.ends);
     e->threads.count = count;
@@ -53,17 +48,14 @@ static void allocate(events *e, size_t count)
 static void release(events *e)
 {
     gt_pytorch_state *s = &e->state;
-    void *arrays[] = {s->kind,      s->name,         s->start_us,    s->dur_us,
-                      s->parent,    s->preorder,     s->subtree_end, s->cpu_op_above,
-                      s->launch_op, e->threads.rows, e->threads.ends};
+    void *arrays[] = {s->start_us,    s->dur_us,       s->parent,      s->preorder,
+                      s->subtree_end, e->threads.rows, e->threads.ends};
     for (size_t i = 0; i < GT_LENGTH(arrays); i++) gt_free(arrays[i]);
-    gt_interner_free(s->strings);
 }
 
 static void clear_tree(events *e)
 {
-    uint32_t *arrays[] = {e->state.parent, e->state.preorder, e->state.subtree_end, e->state.cpu_op_above,
-                          e->state.launch_op};
+    uint32_t *arrays[] = {e->state.parent, e->state.preorder, e->state.subtree_end};
     for (size_t i = 0; i < GT_LENGTH(arrays); i++) memset(arrays[i], 0xFF, e->state.count * sizeof **arrays);
     e->state.numbered = 0;
 }
@@ -122,13 +114,7 @@ static int by_start(const void *left, const void *right, void *times)
 static events random_events(size_t count, size_t threads, flavour how)
 {
     events e = {0};
-    static const char *const names[] = {"execute", "aten::add", "f"};
-    static const uint8_t kinds[] = {GT_KIND_CPU_OP, GT_KIND_RUNTIME, GT_KIND_DRIVER, GT_KIND_PYTHON};
     allocate(&e, count);
-    for (size_t i = 0; i < count; i++) {
-        e.state.name[i] = gt_interner_add_cstr(e.state.strings, names[random_below(GT_LENGTH(names))]);
-        e.state.kind[i] = kinds[random_below(GT_LENGTH(kinds))];
-    }
     write_times(&e.state, how);
     for (size_t thread = 0, rows = 0; thread < threads; thread++) {
         size_t begin = rows;
@@ -144,7 +130,7 @@ static events random_events(size_t count, size_t threads, flavour how)
 /* ---- the reference: one pass ---- */
 
 typedef struct tree {
-    uint32_t *parent, *preorder, *subtree_end, *cpu_op_above, *launch_op, numbered;
+    uint32_t *parent, *preorder, *subtree_end, numbered;
 } tree;
 
 static double end_us(const gt_pytorch_state *s, uint32_t row)
@@ -172,28 +158,12 @@ static void reference_thread(const gt_pytorch_state *s, const uint32_t *rows, si
     gt_free(open);
 }
 
-/* What a row inherits, found by walking up. */
-static void reference_ancestors(const gt_pytorch_state *s, tree *t, uint32_t row)
-{
-    uint32_t up = t->parent[row];
-    while (up != GT_NO_EVENT && s->kind[up] != GT_KIND_CPU_OP) up = t->parent[up];
-    t->cpu_op_above[row] = up;
-    for (up = t->parent[row]; up != GT_NO_EVENT; up = t->parent[up]) {
-        bool execute = strcmp(gt_interner_get(s->strings, s->name[up]).bytes, "execute") == 0;
-        if (s->kind[up] == GT_KIND_PYTHON || (s->kind[up] == GT_KIND_CPU_OP && execute)) continue;
-        if (s->kind[up] == GT_KIND_CPU_OP) t->launch_op[row] = up;
-        return;
-    }
-}
-
 static tree reference_tree(const events *e)
 {
     size_t count = e->state.count;
-    tree t = {gt_no_events(count), gt_no_events(count), gt_no_events(count),
-              gt_no_events(count), gt_no_events(count), 0};
+    tree t = {gt_no_events(count), gt_no_events(count), gt_no_events(count), 0};
     for (size_t i = 0, begin = 0; i < e->threads.thread_count; begin = e->threads.ends[i++])
         reference_thread(&e->state, e->threads.rows + begin, e->threads.ends[i] - begin, &t);
-    for (uint32_t row = 0; row < count; row++) reference_ancestors(&e->state, &t, row);
     return t;
 }
 
@@ -202,8 +172,6 @@ static void free_tree(tree *t)
     gt_free(t->parent);
     gt_free(t->preorder);
     gt_free(t->subtree_end);
-    gt_free(t->cpu_op_above);
-    gt_free(t->launch_op);
 }
 
 static void expect_tree(const gt_pytorch_state *s, const tree *t)
@@ -213,8 +181,6 @@ static void expect_tree(const gt_pytorch_state *s, const tree *t)
         assert_int_equal(s->parent[row], t->parent[row]);
         assert_int_equal(s->preorder[row], t->preorder[row]);
         assert_int_equal(s->subtree_end[row], t->subtree_end[row]);
-        assert_int_equal(s->cpu_op_above[row], t->cpu_op_above[row]);
-        assert_int_equal(s->launch_op[row], t->launch_op[row]);
     }
 }
 
@@ -228,7 +194,6 @@ typedef struct nest_call {
 static void nest(void *context)
 {
     nest_call *call = context;
-    gt_state_find_execute(&call->e->state);
     gt_state_nest(&call->e->state, &call->e->threads, call->grain);
 }
 
@@ -262,12 +227,10 @@ static void large_traces_are_nested_alike_on_any_number_of_threads(void **unused
         nest_call once = {&e, 60000};
         nest(&once);
         gt_pytorch_state *s = &e.state;
-        tree expected = {s->parent, s->preorder, s->subtree_end, s->cpu_op_above, s->launch_op, s->numbered};
+        tree expected = {s->parent, s->preorder, s->subtree_end, s->numbered};
         s->parent = gt_no_events(s->count);
         s->preorder = gt_no_events(s->count);
         s->subtree_end = gt_no_events(s->count);
-        s->cpu_op_above = gt_no_events(s->count);
-        s->launch_op = gt_no_events(s->count);
         for (size_t i = 0; i < GT_LENGTH(thread_counts); i++) {
             clear_tree(&e);
             nest_call call = {&e, 512};

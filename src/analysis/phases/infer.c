@@ -122,7 +122,7 @@ static clues read_clues(gt_phases *p, const gt_phase_subject *op)
             c.gemm_rows = sizes[0];
             c.gemm_columns = sizes[1];
         }
-        caller.row = p->trace->cpu_op_above[caller.row];
+        caller.row = gt_pytorch_cpu_op_above(p->trace, caller.row);
     }
     return c;
 }

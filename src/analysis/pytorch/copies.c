@@ -72,11 +72,11 @@ static uint32_t parent_of(const gt_linked_view *trace, uint32_t row)
  * deep call take no longer. */
 static uint32_t outermost_of(const gt_linked_view *trace, uint32_t *outermost, uint32_t op)
 {
-    uint32_t top = op;
-    while (trace->cpu_op_above[top] != GT_NO_EVENT && outermost[top] == GT_NO_EVENT)
-        top = trace->cpu_op_above[top];
+    uint32_t top = op, above;
+    while (outermost[top] == GT_NO_EVENT && (above = gt_pytorch_cpu_op_above(trace, top)) != GT_NO_EVENT)
+        top = above;
     if (outermost[top] != GT_NO_EVENT) top = outermost[top];
-    for (uint32_t at = op; outermost[at] == GT_NO_EVENT; at = trace->cpu_op_above[at]) {
+    for (uint32_t at = op; outermost[at] == GT_NO_EVENT; at = gt_pytorch_cpu_op_above(trace, at)) {
         outermost[at] = top;
         if (at == top) break;
     }

@@ -13,18 +13,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-uint32_t gt_launcher_of(const gt_linked_view *trace, uint32_t gpu_row)
-{
-    uint32_t runtime = trace->parent[gpu_row];
-    uint32_t op = trace->launch_op[runtime];
-    return op == GT_NO_EVENT ? runtime : op;
-}
-
 /* ---- launchers and their kernels ---- */
+
+static const char EXECUTE[] = "execute";
 
 typedef struct finder {
     const gt_linked_view *trace;
     gt_launchers *l;
+    uint32_t execute;      /* string id of the name; GT_STR_NONE: no event has it */
+    gt_ancestors callers;  /* python functions and ops with that name are passed over */
     uint8_t *communicates; /* by name: 0 not checked, 1 no, 2 yes */
     uint32_t *rows;        /* the GPU events that make launchers, in file order */
     size_t count;
@@ -49,11 +46,32 @@ static bool makes_launcher(const void *context, size_t row)
     return found == 1;
 }
 
+static bool is_passed(const void *context, uint32_t row)
+{
+    const finder *f = context;
+    uint8_t kind = f->trace->kind[row];
+    return kind == GT_KIND_PYTHON || (kind == GT_KIND_CPU_OP && f->trace->name[row] == f->execute);
+}
+
+static gt_ancestors find_callers(finder *f)
+{
+    f->execute = gt_interner_find(f->trace->strings, EXECUTE, strlen(EXECUTE));
+    if (!f->trace->has_python && f->execute == GT_STR_NONE) return (gt_ancestors){0};
+    return gt_ancestors_find(f->trace->parent, f->trace->count, is_passed, f);
+}
+
+static uint32_t launcher_of(const finder *f, uint32_t gpu_row)
+{
+    uint32_t runtime = f->trace->parent[gpu_row];
+    uint32_t caller = gt_ancestor_of(&f->callers, f->trace->parent, runtime);
+    return caller == GT_NO_EVENT || f->trace->kind[caller] != GT_KIND_CPU_OP ? runtime : caller;
+}
+
 static void find_ops(void *context, size_t begin, size_t end)
 {
     const finder *f = context;
     for (size_t i = begin; i < end; i++) {
-        uint32_t op = gt_launcher_of(f->trace, f->rows[i]), *first = &f->first_of[op];
+        uint32_t op = launcher_of(f, f->rows[i]), *first = &f->first_of[op];
         f->ops[i] = op;
         uint32_t before = __atomic_load_n(first, __ATOMIC_RELAXED);
         while (before > i && !__atomic_compare_exchange_n(first, &before, (uint32_t)i, true, __ATOMIC_RELAXED,
@@ -115,8 +133,10 @@ static void find_launchers(const gt_linked_view *trace, gt_launchers *l)
     f.rows = gt_numbers_where(trace->count, makes_launcher, &f, &f.count);
     gt_free(f.communicates);
     f.ops = gt_alloc(f.count * sizeof *f.ops);
+    f.callers = find_callers(&f);
     f.first_of = gt_no_events(trace->count);
     gt_parallel_ranges(f.count, GT_ROWS_GRAIN, find_ops, &f);
+    gt_ancestors_free(&f.callers);
     f.firsts = gt_numbers_where(f.count, is_first, &f, &l->count);
     l->items = gt_alloc(l->count * sizeof *l->items);
     gt_parallel_ranges(l->count, GT_ROWS_GRAIN, number_launchers, &f);

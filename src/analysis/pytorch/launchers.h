@@ -1,7 +1,8 @@
 /* Kernel launchers: the ops (or bare runtime calls) that launched GPU events themselves, and these events.
  *
- * The launcher of a GPU event is the nearest cpu_op above its runtime call, skipping ops named exactly
- * `execute`, or the runtime call itself if there is none. Communication kernels do not make launchers. */
+ * The launcher of a GPU event is the cpu_op that called its runtime call, skipping python functions and ops
+ * named exactly `execute`, or the runtime call itself if something else or nothing did. Communication kernels
+ * do not make launchers. */
 #ifndef GT_ANALYSIS_PYTORCH_LAUNCHERS_H
 #define GT_ANALYSIS_PYTORCH_LAUNCHERS_H
 
@@ -25,8 +26,5 @@ typedef struct gt_launchers {
 
 gt_launchers gt_launchers_find(const gt_linked_view *trace);
 void gt_launchers_free(gt_launchers *launchers);
-
-/* The launcher of a GPU event with a parent, even if it is a communication kernel. */
-uint32_t gt_launcher_of(const gt_linked_view *trace, uint32_t gpu_row);
 
 #endif

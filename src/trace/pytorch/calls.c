@@ -273,7 +273,7 @@ static bool is_cpu_root(const void *context, size_t row)
 {
     const gt_linked_view *trace = context;
     return trace->kind[row] == GT_KIND_CPU_OP && trace->preorder[row] != GT_NO_EVENT &&
-           trace->cpu_op_above[row] == GT_NO_EVENT;
+           gt_pytorch_cpu_op_above(trace, (uint32_t)row) == GT_NO_EVENT;
 }
 
 gt_row_list gt_calls_cpu_roots(const gt_calls *c)

@@ -13,7 +13,7 @@
  * 2. One thread carries the stack from range to range (join_range). It looks only at noted events that close
  *    something of the stack. If such an event is not in the tree after all, the range is nested again from
  *    there on, until the range's own stack is empty at an event for which it was empty in step 1.
- * 3. Each range sets the parents of its noted events, and what events inherit from their parents.
+ * 3. Each range sets the parents of its noted events.
  * 4. Each range numbers its events; how many are in the ranges before is known by then.
  *
  *     stack before the range   [ main                                                      ]
@@ -315,25 +315,20 @@ static bool join_noted(nesting *n, range *r, open_events *open)
     return true;
 }
 
-/* Puts the range's open events on the stack. Later ranges inherit from them, so they inherit now. */
+/* Puts the range's open events on the stack. */
 static void join_range(nesting *n, range *r, open_events *open)
 {
     gt_pytorch_state *trace = n->trace;
     size_t end = (size_t)(r - n->ranges + 1) * n->grain;
     if (end > n->threads->count) end = n->threads->count;
     bool joined = join_noted(n, r, open);
-    size_t own = open->untouched;
-    if (r->cut < end) {
+    if (r->cut < end)
         close_all(trace, open, r->cut);
-        own = 0;
-    } else if (joined) {
-        own = open->count;
-        if (r->open.count) trace->parent[r->open.items[0].row] = top_row(open);
-    }
+    else if (joined && r->open.count)
+        trace->parent[r->open.items[0].row] = top_row(open);
     if (joined || r->cut < end)
         for (size_t i = 0; i < r->open.count; i++)
             push_event(open, r->open.items[i].row, r->open.items[i].end_us);
-    for (size_t i = own; i < open->count; i++) gt_state_inherit(trace, open->items[i].row);
 }
 
 /* ---- 3. and 4. parents and numbers ---- */
@@ -348,19 +343,14 @@ static void set_parents(const nesting *n, const range *r)
     }
 }
 
-/* Events that are open at the end of the range have inherited (join_range), and others read them now. */
-static void inherit_range(void *context, size_t begin, size_t end)
+static void finish_range(void *context, size_t begin, size_t end)
 {
     nesting *n = context;
     range *r = &n->ranges[begin / n->grain];
     set_parents(n, r);
     r->kept = 0;
-    for (size_t at = begin; at < end; at++) {
-        uint32_t row = n->threads->rows[at], closed_at = n->trace->subtree_end[row];
-        if (closed_at == GT_NO_EVENT) continue;
-        r->kept++;
-        if (closed_at < end) gt_state_inherit(n->trace, row);
-    }
+    for (size_t at = begin; at < end; at++)
+        r->kept += n->trace->subtree_end[n->threads->rows[at]] != GT_NO_EVENT;
     r->dropped = (uint32_t)(end - begin) - r->kept;
     gt_free(r->noted);
     gt_free(r->blocks);
@@ -411,7 +401,7 @@ void gt_state_nest(gt_pytorch_state *trace, const gt_thread_rows *threads, size_
     for (size_t i = 0; i < range_count; i++) join_range(&n, &n.ranges[i], &open);
     close_all(trace, &open, threads->count);
     gt_free(open.items);
-    gt_parallel_ranges(threads->count, grain, inherit_range, &n);
+    gt_parallel_ranges(threads->count, grain, finish_range, &n);
     trace->numbered = 0;
     for (size_t i = 0; i < range_count; i++) {
         uint32_t kept = n.ranges[i].kept;

@@ -13,9 +13,8 @@ typedef struct gt_thread_rows {
     size_t thread_count;
 } gt_thread_rows;
 
-/* Fills parent, preorder, subtree_end, cpu_op_above and launch_op of all host events, and `numbered`. All
- * five arrays must be GT_NO_EVENT before. The result is that of one pass over all events, whatever `grain`
- * is. */
+/* Fills parent, preorder and subtree_end of all host events, and `numbered`. All three arrays must be
+ * GT_NO_EVENT before. The result is that of one pass over all events, whatever `grain` is. */
 void gt_state_nest(gt_pytorch_state *trace, const gt_thread_rows *threads, size_t grain);
 
 #endif

@@ -284,8 +284,7 @@ void gt_state_publish(gt_pytorch_state *state)
         .preorder = state->preorder,
         .subtree_end = state->subtree_end,
         .numbered = state->numbered,
-        .cpu_op_above = state->cpu_op_above,
-        .launch_op = state->launch_op,
+        .ops_above = state->ops_above,
         .recompute = state->recompute,
         .link_runtime = state->link_runtime,
         .link_gpu = state->link_gpu,
@@ -309,15 +308,16 @@ void gt_pytorch_use_communication(gt_pytorch_linked *trace, const gt_comm_kernel
 
 static void state_free(gt_pytorch_state *state)
 {
-    void *arrays[] = {state->kind,         state->name,      state->start_us,  state->dur_us,
-                      state->integral,     state->parent,    state->preorder,  state->subtree_end,
-                      state->cpu_op_above, state->launch_op, state->recompute, state->link_runtime,
-                      state->link_gpu,     state->extra,     state->late_roots};
+    void *arrays[] = {state->kind,      state->name,         state->start_us, state->dur_us,
+                      state->integral,  state->parent,       state->preorder, state->subtree_end,
+                      state->recompute, state->link_runtime, state->link_gpu, state->extra,
+                      state->late_roots};
     for (size_t i = 0; i < GT_LENGTH(arrays); i++) gt_free(arrays[i]);
     gt_event_lanes_free(&state->lanes);
     gt_store_free(state->frames);
     gt_store_free(state->memory);
     gt_free(state->facts.devices);
+    gt_ancestors_free(&state->ops_above);
     gt_map_free(&state->owners);
     gt_map_free(&state->tracks->names);
     gt_free(state->tracks->items);

@@ -23,6 +23,7 @@
 #define GT_TRACE_PYTORCH_PYTORCH_H
 
 #include "base/error.h"
+#include "trace/ancestors.h"
 #include "trace/collective_names.h"
 #include "trace/communication.h"
 #include "trace/events.h"
@@ -187,9 +188,8 @@ typedef struct gt_linked_view {
     const uint32_t *parent; /* caller of a host event; runtime call that launched a GPU event; GT_NO_EVENT for
                                roots, events outside the tree and GPU events without a launch */
     const uint32_t *preorder, *subtree_end;
-    uint32_t numbered;            /* count of host events in the tree */
-    const uint32_t *cpu_op_above; /* of host events: the nearest cpu_op above (see gt_pytorch_cpu_op_above) */
-    const uint32_t *launch_op;    /* of host events: the op that a launch here counts for (launchers.h) */
+    uint32_t numbered;        /* count of host events in the tree */
+    gt_ancestors ops_above;   /* of host events: the nearest cpu_op above (see gt_pytorch_cpu_op_above) */
     const uint8_t *recompute; /* 1: below a checkpoint's recompute function, or launched there; NULL before
                                  gt_pytorch_mark_recompute */
 

@@ -36,8 +36,7 @@ typedef struct gt_pytorch_state {
     uint32_t *parent;
     uint32_t *preorder, *subtree_end;
     uint32_t numbered;
-    uint32_t *cpu_op_above, *launch_op;
-    uint32_t execute_name; /* see gt_state_find_execute */
+    gt_ancestors ops_above;
 
     /* From gt_pytorch_link on. */
     uint32_t *link_runtime, *link_gpu;
@@ -81,9 +80,7 @@ static inline void gt_state_launch(gt_pytorch_state *state, uint32_t call, uint3
  * fewer names than events, so looking at names first is cheaper. */
 uint8_t *gt_name_set_with_prefix(const gt_interner *strings, const char *prefix);
 
-/* Ops with the name "execute" are skipped in launch_op. Finds the id of that name, for gt_state_inherit. */
-void gt_state_find_execute(gt_pytorch_state *state);
-/* Fills cpu_op_above and launch_op of a host event from those of its parent, which must be filled. */
-void gt_state_inherit(gt_pytorch_state *state, uint32_t row);
+/* Finds ops_above, again after parents have changed. */
+void gt_state_find_ops_above(gt_pytorch_state *state);
 
 #endif

@@ -68,8 +68,7 @@ static void count_threads(void *context, size_t begin, size_t end)
     thread_sort *s = context;
     gt_pytorch_state *trace = s->trace;
     range_threads *r = &s->ranges[begin / GT_ROWS_GRAIN];
-    uint32_t *arrays[] = {trace->parent, trace->preorder, trace->subtree_end, trace->cpu_op_above,
-                          trace->launch_op};
+    uint32_t *arrays[] = {trace->parent, trace->preorder, trace->subtree_end};
     for (size_t i = 0; i < GT_LENGTH(arrays); i++) fill_none(arrays[i], begin, end);
     size_t last = 0;
     for (size_t row = begin; row < end; row++)
@@ -142,36 +141,26 @@ static gt_thread_rows rows_by_thread(gt_pytorch_state *trace)
 
 /* ---- the tree ---- */
 
-void gt_state_find_execute(gt_pytorch_state *trace)
+static bool is_no_op(const void *context, uint32_t row)
 {
-    uint32_t name = gt_interner_find(trace->strings, "execute", strlen("execute"));
-    trace->execute_name = name == GT_STR_NONE ? UINT32_MAX : name;
+    const gt_pytorch_state *trace = context;
+    return trace->kind[row] != GT_KIND_CPU_OP;
 }
 
-void gt_state_inherit(gt_pytorch_state *trace, uint32_t row)
+void gt_state_find_ops_above(gt_pytorch_state *trace)
 {
-    uint32_t parent = trace->parent[row];
-    if (parent == GT_NO_EVENT) {
-        trace->cpu_op_above[row] = trace->launch_op[row] = GT_NO_EVENT;
-        return;
-    }
-    uint8_t kind = trace->kind[parent];
-    trace->cpu_op_above[row] = kind == GT_KIND_CPU_OP ? parent : trace->cpu_op_above[parent];
-    if (kind == GT_KIND_PYTHON || (kind == GT_KIND_CPU_OP && trace->name[parent] == trace->execute_name))
-        trace->launch_op[row] = trace->launch_op[parent];
-    else
-        trace->launch_op[row] = kind == GT_KIND_CPU_OP ? parent : GT_NO_EVENT;
+    gt_ancestors_free(&trace->ops_above);
+    trace->ops_above = gt_ancestors_find(trace->parent, trace->count, is_no_op, trace);
 }
 
 /* At the same time, because the system clears their memory. count_threads fills them. */
 static void allocate_array(void *context, size_t index)
 {
     gt_pytorch_state *trace = context;
-    uint32_t **arrays[] = {&trace->parent, &trace->preorder, &trace->subtree_end, &trace->cpu_op_above,
-                           &trace->launch_op};
+    uint32_t **arrays[] = {&trace->parent, &trace->preorder, &trace->subtree_end};
     *arrays[index] = gt_alloc(trace->count * sizeof **arrays[index]);
 }
-enum { TREE_ARRAYS = 5 };
+enum { TREE_ARRAYS = 3 };
 
 gt_pytorch_tree *gt_pytorch_build_tree(gt_pytorch_read *read)
 {
@@ -179,10 +168,10 @@ gt_pytorch_tree *gt_pytorch_build_tree(gt_pytorch_read *read)
     gt_free(read);
     gt_parallel_each(TREE_ARRAYS, allocate_array, trace);
     gt_thread_rows threads = rows_by_thread(trace);
-    gt_state_find_execute(trace);
     gt_state_nest(trace, &threads, GT_ROWS_GRAIN);
     gt_free(threads.rows);
     gt_free(threads.ends);
+    gt_state_find_ops_above(trace);
     gt_state_publish(trace);
     gt_pytorch_tree *tree = gt_alloc(sizeof *tree);
     tree->state = trace;
@@ -191,7 +180,6 @@ gt_pytorch_tree *gt_pytorch_build_tree(gt_pytorch_read *read)
 
 uint32_t gt_pytorch_cpu_op_above(const gt_linked_view *trace, uint32_t row)
 {
-    if (!gt_kind_is_gpu(trace->kind[row])) return trace->cpu_op_above[row];
-    uint32_t runtime = trace->parent[row];
-    return runtime == GT_NO_EVENT ? GT_NO_EVENT : trace->cpu_op_above[runtime];
+    if (gt_kind_is_gpu(trace->kind[row])) row = trace->parent[row];
+    return row == GT_NO_EVENT ? GT_NO_EVENT : gt_ancestor_of(&trace->ops_above, trace->parent, row);
 }

@@ -86,7 +86,6 @@ static void number_subtree(const lists *l, gt_pytorch_state *trace, uint32_t roo
 {
     for (uint32_t row = root;;) {
         trace->preorder[row] = (*number)++;
-        gt_state_inherit(trace, row);
         if (l->first[row] != GT_NO_EVENT) {
             row = l->first[row];
             continue;
@@ -104,11 +103,11 @@ static void number_subtree(const lists *l, gt_pytorch_state *trace, uint32_t roo
 static void number_tree(const lists *l, gt_pytorch_state *trace)
 {
     uint32_t number = 0;
-    gt_state_find_execute(trace);
     memset(trace->preorder, 0xFF, trace->count * sizeof *trace->preorder);
     memset(trace->subtree_end, 0xFF, trace->count * sizeof *trace->subtree_end);
     for (size_t i = 0; i < l->roots.count; i++) number_subtree(l, trace, l->roots.items[i], &number);
     trace->numbered = number;
+    gt_state_find_ops_above(trace);
 }
 
 /* ---- new rows ---- */
@@ -149,8 +148,7 @@ static void *resize(void *array, size_t count, size_t item_size)
 /* Makes the arrays `count` rows long. Entries of new rows are not set, except in recompute and extra. */
 static void resize_arrays(gt_pytorch_state *trace, size_t count)
 {
-    uint32_t **ids[] = {&trace->name,        &trace->parent,       &trace->preorder,
-                        &trace->subtree_end, &trace->cpu_op_above, &trace->launch_op};
+    uint32_t **ids[] = {&trace->name, &trace->parent, &trace->preorder, &trace->subtree_end};
     for (size_t i = 0; i < GT_LENGTH(ids); i++) *ids[i] = resize(*ids[i], count, sizeof **ids[i]);
     double **times[] = {&trace->start_us, &trace->dur_us};
     for (size_t i = 0; i < GT_LENGTH(times); i++) *times[i] = resize(*times[i], count, sizeof **times[i]);
@@ -188,7 +186,6 @@ static void append_rows(gt_pytorch_state *trace, const gt_new_row *rows, size_t 
         trace->integral[row] = rows[i].integral;
         trace->extra[row] = rows[i].extra;
         trace->parent[row] = trace->preorder[row] = trace->subtree_end[row] = GT_NO_EVENT;
-        trace->cpu_op_above[row] = trace->launch_op[row] = GT_NO_EVENT;
     }
     trace->count += count;
     trace->uid_count += count;
