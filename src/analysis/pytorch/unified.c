@@ -123,7 +123,10 @@ typedef struct builder {
     gt_unified_events events;
     gt_perf_item *items;     /* by event */
     uint8_t *outcomes;       /* by event */
-    uint32_t *first_kernels; /* by event: the name of the first kernel that it launched itself */
+    uint8_t *has_model;      /* by op: its own, or that of the op whose gradient it computes */
+    gt_row_list gradients;   /* the ops without a model that compute the gradient of one op ... */
+    uint32_t *forwards;      /* ... which is this one */
+    uint32_t *first_kernels; /* by op: the name of the first kernel that it launched itself */
 } builder;
 
 /* The model of an event, or that of the op whose gradient it computes. */
@@ -215,28 +218,11 @@ static void keep_range(void *context, size_t begin, size_t end)
 {
     const builder *b = context;
     gt_unified *u = b->unified;
-    for (size_t i = begin; i < end; i++) u->kernel_of[i] = b->events.items[i].kernel;
-    for (size_t i = begin; u->stacks && i < end; i++) u->root_of[i] = b->events.items[i].root;
-}
-
-/* The events that are left become ops. */
-static void keep_ops(builder *b)
-{
-    gt_unified *u = b->unified;
-    size_t kept = b->events.count = u->ops.count = drop_events(b);
-    u->kernel_of = gt_alloc(kept * sizeof *u->kernel_of);
-    if (u->stacks) u->root_of = gt_alloc(kept * sizeof *u->root_of);
-    gt_parallel_ranges(kept, GT_OPS_GRAIN, keep_range, b);
-    for (size_t i = 0; b->perf->overlaps && i < kept; i++) set_overlap(u, i);
-}
-
-/* ---- the table of ops ---- */
-
-static void list_first_kernels(void *context, size_t begin, size_t end)
-{
-    const builder *b = context;
     for (size_t i = begin; i < end; i++) {
-        b->first_kernels[i] = gt_perf_first_kernel(b->perf, b->events.items[i].row);
+        const gt_unified_event *event = &b->events.items[i];
+        u->kernel_of[i] = event->kernel;
+        if (u->stacks) u->root_of[i] = event->root;
+        b->has_model[i] = event->model || event->forward != GT_NO_EVENT;
     }
 }
 
@@ -246,25 +232,48 @@ static bool is_gradient(const void *context, size_t i)
     return !event->model && event->forward != GT_NO_EVENT;
 }
 
+/* The events that are left become ops. The events themselves are freed: the table of the ops is as large. */
+static void keep_ops(builder *b)
+{
+    gt_unified *u = b->unified;
+    size_t kept = u->ops.count = drop_events(b);
+    u->kernel_of = gt_alloc(kept * sizeof *u->kernel_of);
+    if (u->stacks) u->root_of = gt_alloc(kept * sizeof *u->root_of);
+    b->has_model = gt_alloc(kept);
+    gt_parallel_ranges(kept, GT_OPS_GRAIN, keep_range, b);
+    b->gradients = gt_rows_where(kept, is_gradient, b);
+    b->forwards = gt_alloc(b->gradients.count * sizeof *b->forwards);
+    for (size_t g = 0; g < b->gradients.count; g++)
+        b->forwards[g] = b->events.items[b->gradients.items[g]].forward;
+    gt_unified_events_free(&b->events);
+    gt_free(b->outcomes);
+    for (size_t i = 0; b->perf->overlaps && i < kept; i++) set_overlap(u, i);
+}
+
+/* ---- the table of ops ---- */
+
+static void list_first_kernels(void *context, size_t begin, size_t end)
+{
+    const builder *b = context;
+    for (size_t i = begin; i < end; i++)
+        b->first_kernels[i] = gt_perf_first_kernel(b->perf, b->unified->ops.items[i].row);
+}
+
 /* An op without a model that computes the gradient of one op has that gradient's category. */
 static void add_categories(builder *b, gt_table *table)
 {
     gt_perf *p = b->perf;
+    size_t count = b->unified->ops.count;
     uint32_t *cells = gt_table_add_unset(table, GT_COL_OP_CATEGORY, GT_TYPE_STRING)->texts;
     const uint32_t *names = gt_table_column(table, GT_COL_NAME)->texts;
     gt_op_categories *categories = gt_op_categories_new(p->trace->strings, p->extension);
-    b->first_kernels = gt_alloc(b->events.count * sizeof *b->first_kernels);
-    gt_parallel_ranges(b->events.count, GT_OPS_GRAIN, list_first_kernels, b);
-    gt_op_categories_of_all(categories, names, b->first_kernels, b->events.count, cells);
-    size_t count;
-    uint32_t *gradients = gt_numbers_where(b->events.count, is_gradient, b, &count);
-    for (size_t g = 0; g < count; g++) {
-        uint32_t i = gradients[g];
-        const gt_unified_event *event = &b->events.items[i];
-        const gt_model *model = gt_perf_model(p, event->forward, p->trace->name[event->forward]);
-        cells[i] = gt_interner_add_cstr(p->trace->strings, model->backward_category);
+    b->first_kernels = gt_alloc(count * sizeof *b->first_kernels);
+    gt_parallel_ranges(count, GT_OPS_GRAIN, list_first_kernels, b);
+    gt_op_categories_of_all(categories, names, b->first_kernels, count, cells);
+    for (size_t g = 0; g < b->gradients.count; g++) {
+        const gt_model *model = gt_perf_model(p, b->forwards[g], p->trace->name[b->forwards[g]]);
+        cells[b->gradients.items[g]] = gt_interner_add_cstr(p->trace->strings, model->backward_category);
     }
-    gt_free(gradients);
     gt_free(b->first_kernels);
     gt_op_categories_free(categories);
 }
@@ -273,7 +282,7 @@ static gt_time_cell duration_of(const void *context, size_t i)
 {
     const builder *b = context;
     const gt_linked_view *trace = b->perf->trace;
-    uint32_t row = b->events.items[i].row;
+    uint32_t row = b->unified->ops.items[i].row;
     return (gt_time_cell){trace->dur_us[row], (trace->integral[row] & GT_INTEGRAL_DURATION) != 0};
 }
 
@@ -286,12 +295,13 @@ gt_unified *gt_unified_new(gt_perf *perf, bool call_stacks)
     builder b = {.unified = u, .perf = perf, .events = gt_unified_events_find(perf)};
     measure(&b);
     keep_ops(&b);
-    gt_free(b.outcomes);
     u->table = gt_op_rows_table(&u->ops, perf, GT_PYTHON_TUPLES);
     add_categories(&b, u->table);
-    gt_unified_add_models(u->table, &b.events, &u->ops, gt_models_result_count(perf->models));
+    gt_unified_add_models(u->table, b.has_model, &u->ops, gt_models_result_count(perf->models));
     gt_table_add_times(u->table, GT_COL_DURATION_US, duration_of, &b);
-    gt_unified_events_free(&b.events);
+    gt_free(b.has_model);
+    gt_free(b.gradients.items);
+    gt_free(b.forwards);
     return u;
 }
 

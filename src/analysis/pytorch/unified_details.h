@@ -32,9 +32,9 @@ void gt_unified_events_free(gt_unified_events *events);
 
 /* ---- models (unified_models.c) ---- */
 
-/* Adds the columns has_perf_model and perf_params. `ops` are the events with their metrics, whose results
- * have ids below `result_count`. */
-void gt_unified_add_models(gt_table *table, const gt_unified_events *events, const gt_op_rows *ops,
+/* Adds the columns has_perf_model, by op, and perf_params. The results of the ops have ids below
+ * `result_count`. */
+void gt_unified_add_models(gt_table *table, const uint8_t *has_model, const gt_op_rows *ops,
                            size_t result_count);
 
 /* ---- call stacks (call_stacks.c) ---- */

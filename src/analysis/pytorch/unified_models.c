@@ -12,12 +12,11 @@
 
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Columns that are filled by all threads. */
 typedef struct model_cells {
-    const gt_unified_events *events;
     const gt_op_rows *ops;
-    uint8_t *has_model;
     uint32_t *texts;          /* the parameters */
     const uint32_t *text_of;  /* by result id: its string */
     _Atomic uint32_t *firsts; /* by result id: the first op that has it */
@@ -33,9 +32,7 @@ static void find_results(void *context, size_t begin, size_t end)
 {
     const model_cells *m = context;
     for (size_t i = begin; i < end; i++) {
-        const gt_unified_event *event = &m->events->items[i];
         const gt_model_result *result = result_of(m->ops, i);
-        m->has_model[i] = event->model || event->forward != GT_NO_EVENT;
         if (!result) continue;
         _Atomic uint32_t *first = &m->firsts[result->id];
         uint32_t before = atomic_load_explicit(first, memory_order_relaxed);
@@ -79,17 +76,18 @@ static uint32_t *print_results(const gt_op_rows *rows, gt_interner *strings, con
     return text_of;
 }
 
-void gt_unified_add_models(gt_table *table, const gt_unified_events *events, const gt_op_rows *ops,
+void gt_unified_add_models(gt_table *table, const uint8_t *has_model, const gt_op_rows *ops,
                            size_t result_count)
 {
-    model_cells m = {.events = events, .ops = ops, .firsts = gt_alloc(result_count * sizeof *m.firsts)};
-    m.has_model = gt_table_add_unset(table, GT_COL_HAS_PERF_MODEL, GT_TYPE_BOOL)->bools;
+    model_cells m = {.ops = ops, .firsts = gt_alloc(result_count * sizeof *m.firsts)};
+    uint8_t *cells = gt_table_add_unset(table, GT_COL_HAS_PERF_MODEL, GT_TYPE_BOOL)->bools;
+    if (ops->count) memcpy(cells, has_model, ops->count);
     for (size_t id = 0; id < result_count; id++) atomic_init(&m.firsts[id], UINT32_MAX);
-    gt_parallel_ranges(events->count, GT_OPS_GRAIN, find_results, &m);
+    gt_parallel_ranges(ops->count, GT_OPS_GRAIN, find_results, &m);
     m.texts = gt_table_add_unset(table, GT_COL_PERF_PARAMS, GT_TYPE_STRING)->texts;
     uint32_t *text_of = print_results(ops, table->strings, m.firsts, result_count);
     m.text_of = text_of;
-    gt_parallel_ranges(events->count, GT_OPS_GRAIN, fill_texts, &m);
+    gt_parallel_ranges(ops->count, GT_OPS_GRAIN, fill_texts, &m);
     gt_free(text_of);
     gt_free(m.firsts);
 }
