@@ -109,9 +109,9 @@ static void place_kernels(void *context, size_t begin, size_t end)
     for (size_t i = begin; i < end; i++) {
         uint32_t launcher = f->index_of[f->order[i]];
         f->l->kernels[i] = f->rows[f->order[i]];
-        if (i == 0 || f->index_of[f->order[i - 1]] != launcher) f->l->items[launcher].first = i;
+        if (i == 0 || f->index_of[f->order[i - 1]] != launcher) f->l->items[launcher].first = (uint32_t)i;
         if (i + 1 == f->count || f->index_of[f->order[i + 1]] != launcher)
-            f->l->items[launcher].count = i + 1; /* for now, its end */
+            f->l->items[launcher].count = (uint32_t)i + 1; /* for now, its end */
     }
 }
 

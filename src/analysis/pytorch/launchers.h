@@ -9,12 +9,12 @@
 #include "trace/pytorch/calls.h"
 
 typedef struct gt_launcher {
-    uint32_t row;         /* the op or runtime call */
-    size_t first, count;  /* its own kernels, by start: kernels[first] to kernels[first + count - 1] */
-    double direct_us;     /* time in which at least one of its own kernels runs */
-    double subtree_us;    /* the same for all GPU events launched by it or below it, communication included */
-    bool direct_integral; /* the times are sums of integers of the trace */
+    uint32_t row;          /* the op or runtime call */
+    uint32_t first, count; /* its own kernels, by start: kernels[first] to kernels[first + count - 1] */
+    bool direct_integral;  /* the times are sums of integers of the trace */
     bool subtree_integral;
+    double direct_us;  /* time in which at least one of its own kernels runs */
+    double subtree_us; /* the same for all GPU events launched by it or below it, communication included */
 } gt_launcher;
 
 typedef struct gt_launchers {

@@ -94,7 +94,7 @@ static void look_at_rows(void *context, size_t begin, size_t end)
     unsigned groups = 0, fraction = 0;
     for (size_t i = begin; i < end; i++) {
         const gt_op_metrics *m = &f->ops->items[i].metrics;
-        fraction |= !m->busy.integral || !(fabs(m->busy.us) < 0x1p53);
+        fraction |= !m->busy_integral || !(fabs(m->busy_us) < 0x1p53);
         if (!m->result) continue;
         const gt_model_result **known = &f->results[m->result->id];
         if (!__atomic_load_n(known, __ATOMIC_RELAXED)) __atomic_store_n(known, m->result, __ATOMIC_RELAXED);
@@ -188,9 +188,9 @@ static void fill_figures(const filling *f, size_t i)
     if (f->specs) f->specs[i] = m->result ? f->spec_of[m->result->id] : GT_STR_NONE;
     if (f->bounds) f->bounds[i] = m->result ? f->bound_texts[figures.bound] : GT_STR_NONE;
     if (f->times)
-        f->times[i] = m->busy.us;
+        f->times[i] = m->busy_us;
     else
-        f->whole_times[i] = (int64_t)m->busy.us;
+        f->whole_times[i] = (int64_t)m->busy_us;
 }
 
 static void fill_rows(void *context, size_t begin, size_t end)

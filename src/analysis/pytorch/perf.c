@@ -255,7 +255,8 @@ gt_model_outcome gt_perf_measure(gt_perf *p, const gt_model *model, uint32_t row
     gt_model_outcome outcome =
         gt_perf_finish(p, model, evaluate(p, model, row, name, backward), backward, metrics);
     if (outcome != GT_MODEL_VALUE) return outcome;
-    metrics->busy = gt_busy_time(&p->trace->events, p->kernels.items, p->kernels.count, &p->spare);
+    gt_op_metrics_set_busy(metrics,
+                           gt_busy_time(&p->trace->events, p->kernels.items, p->kernels.count, &p->spare));
     metrics->kernel_count = (uint32_t)p->kernels.count;
     return GT_MODEL_VALUE;
 }
@@ -271,8 +272,8 @@ bool gt_perf_has_result(gt_perf *p, const gt_model *model, uint32_t row, bool ba
 
 gt_metrics gt_perf_figures(const gt_perf *p, const gt_op_metrics *metrics)
 {
-    gt_metrics figures = gt_metrics_of(metrics->result, metrics->busy.us, p->arch);
-    gt_metrics_add_simulation(&figures, metrics->result, metrics->busy.us, metrics->simulated_us);
+    gt_metrics figures = gt_metrics_of(metrics->result, metrics->busy_us, p->arch);
+    gt_metrics_add_simulation(&figures, metrics->result, metrics->busy_us, metrics->simulated_us);
     return figures;
 }
 

@@ -16,13 +16,20 @@ enum { GT_PERF_DIMS, GT_PERF_TYPES, GT_PERF_STRIDES, GT_PERF_CONCRETE, GT_PERF_A
 /* What is known about one op: the result of its model and the time of its kernels. */
 typedef struct gt_op_metrics {
     const gt_model_result
-        *result; /* NULL: no model, or it does not support the op; then only `busy` is valid */
-    gt_busy busy;
+        *result;         /* NULL: no model, or it does not support the op; then only the busy time is valid */
+    double busy_us;      /* gt_busy of its kernels */
     double simulated_us; /* NaN: none */
     uint32_t kernel_count;
+    bool busy_integral;
     bool
         lacks_arguments; /* no result, because the trace has no types, strides or concrete inputs of the op */
 } gt_op_metrics;
+
+static inline void gt_op_metrics_set_busy(gt_op_metrics *metrics, gt_busy busy)
+{
+    metrics->busy_us = busy.us;
+    metrics->busy_integral = busy.integral;
+}
 
 /* An op on its way into a sheet. */
 typedef struct gt_op_row {
@@ -95,7 +102,7 @@ gt_model_outcome gt_perf_measure(gt_perf *perf, const gt_model *model, uint32_t 
 bool gt_perf_has_result(gt_perf *perf, const gt_model *model, uint32_t row, bool backward);
 
 /* gt_perf_measure for many events, on all threads (perf_measure.c). ops[i] becomes the event of items[i],
- * with its metrics; `busy` and `kernel_count` are set for every outcome. */
+ * with its metrics; the busy time and `kernel_count` are set for every outcome. */
 typedef struct gt_perf_item {
     const gt_model *model; /* NULL: none; the outcome is FAIL */
     uint32_t row, name;

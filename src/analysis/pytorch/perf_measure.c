@@ -167,13 +167,13 @@ static void measure_kernels(measuring *m, size_t item, scratch *s, key *k)
     uint32_t first = GT_NO_EVENT, with_layout = GT_NO_EVENT;
     if (is_in_list(m, item)) {
         const found_kernels *f = &m->found[i->backward];
-        m->ops[item].metrics.busy = f->busy[item];
+        gt_op_metrics_set_busy(&m->ops[item].metrics, f->busy[item]);
         first = f->first[item];
         with_layout = f->first_with_layout[item];
     } else {
         gt_perf_find_kernels(p, i->row, i->backward, &s->functions, &s->kernels);
-        m->ops[item].metrics.busy =
-            gt_busy_time(&p->trace->events, s->kernels.items, s->kernels.count, &s->spare);
+        gt_op_metrics_set_busy(&m->ops[item].metrics, gt_busy_time(&p->trace->events, s->kernels.items,
+                                                                   s->kernels.count, &s->spare));
         if (s->kernels.count) first = s->kernels.items[0];
         for (size_t n = 0; uses_kernels && with_layout == GT_NO_EVENT && n < s->kernels.count; n++)
             if (has_layout(p, s->kernels.items[n])) with_layout = s->kernels.items[n];

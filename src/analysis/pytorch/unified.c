@@ -156,7 +156,8 @@ static void finish_ops(void *context, size_t begin, size_t end)
             gt_calls_add_gpu_events(b->perf->calls, event->row, &gpu);
         else
             GT_PUSH(gpu.items, gpu.count, gpu.capacity, event->kernel);
-        op->metrics.busy = gt_busy_time(&b->perf->trace->events, gpu.items, gpu.count, &spare);
+        gt_op_metrics_set_busy(&op->metrics,
+                               gt_busy_time(&b->perf->trace->events, gpu.items, gpu.count, &spare));
     }
     gt_free(gpu.items);
     gt_intervals_free(&spare);
