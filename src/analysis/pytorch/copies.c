@@ -16,6 +16,7 @@
 #include "analysis/pytorch/sheets.h"
 
 #include "analysis/pytorch/event_rows.h"
+#include "base/map.h"
 #include "base/memory.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
@@ -70,17 +71,31 @@ static uint32_t parent_of(const gt_linked_view *trace, uint32_t row)
 
 /* The outermost op above an op. Remembers the result for all ops on the way, so that many copies below one
  * deep call take no longer. */
-static uint32_t outermost_of(const gt_linked_view *trace, uint32_t *outermost, uint32_t op)
+static uint32_t outermost_of(const gt_linked_view *trace, gt_map *outermost, uint32_t op)
 {
-    uint32_t top = op, above;
-    while (outermost[top] == GT_NO_EVENT && (above = gt_pytorch_cpu_op_above(trace, top)) != GT_NO_EVENT)
+    uint32_t top = op, above, known;
+    while ((known = gt_map_get(outermost, top, 0)) == GT_MAP_NONE &&
+           (above = gt_pytorch_cpu_op_above(trace, top)) != GT_NO_EVENT)
         top = above;
-    if (outermost[top] != GT_NO_EVENT) top = outermost[top];
-    for (uint32_t at = op; outermost[at] == GT_NO_EVENT; at = gt_pytorch_cpu_op_above(trace, at)) {
-        outermost[at] = top;
-        if (at == top) break;
+    if (known != GT_MAP_NONE) top = known;
+    for (uint32_t at = op; at != GT_NO_EVENT; at = gt_pytorch_cpu_op_above(trace, at)) {
+        uint32_t *found = gt_map_put(outermost, at, 0);
+        if (*found != GT_MAP_NONE) break;
+        *found = top;
     }
     return top;
+}
+
+/* The rows of all copies, ascending. */
+static uint32_t *find_copies(const gt_linked_view *trace, copy_cache *known, size_t *count)
+{
+    size_t candidates;
+    uint32_t *rows = gt_rows_of_kinds(trace->kind, trace->recorded,
+                                      1u << GT_KIND_MEMCPY | 1u << GT_KIND_KERNEL, &candidates);
+    *count = 0;
+    for (size_t i = 0; i < candidates; i++)
+        if (is_copy(trace, known, rows[i])) rows[(*count)++] = rows[i];
+    return rows;
 }
 
 /* One row per copy. The column device has the device's index. */
@@ -90,16 +105,15 @@ static gt_table *list_copies(const gt_linked_view *trace, const gt_devices *devi
     copy_cache known = {.is_copy = gt_alloc_zero(names, 1),
                         .directions = gt_alloc_zero(names, sizeof *known.directions),
                         .kinds = gt_alloc_zero(names, sizeof *known.kinds)};
-    int64_t *bytes = gt_store_ints(trace->store, GT_EVENT_BYTES);
-    uint32_t *outermost = gt_no_events(trace->count);
+    gt_map outermost = {0};
     gt_table *copies = gt_table_new(GT_SHEET_COPIES, trace->strings);
     gt_table_add_columns(copies, record_columns, GT_LENGTH(record_columns));
     size_t count;
-    uint32_t *rows =
-        gt_rows_of_kinds(trace->kind, trace->recorded, 1u << GT_KIND_MEMCPY | 1u << GT_KIND_KERNEL, &count);
+    uint32_t *rows = find_copies(trace, &known, &count);
+    int64_t *bytes = gt_alloc(count * sizeof *bytes);
+    gt_store_ints_at(trace->store, GT_EVENT_BYTES, rows, count, bytes);
     for (size_t i = 0; i < count; i++) {
         uint32_t row = rows[i];
-        if (!is_copy(trace, &known, row)) continue;
         read_name(trace, &known, row);
         size_t copy = gt_table_add_row(copies);
         gt_table_set_string(copies, DIRECTION, copy, known.directions[trace->name[row]]);
@@ -107,15 +121,15 @@ static gt_table *list_copies(const gt_linked_view *trace, const gt_devices *devi
         gt_table_set_string(copies, PARENT, copy, parent_of(trace, row));
         uint32_t op = gt_pytorch_cpu_op_above(trace, row);
         if (op != GT_NO_EVENT)
-            gt_table_set_string(copies, OUTERMOST, copy, trace->name[outermost_of(trace, outermost, op)]);
+            gt_table_set_string(copies, OUTERMOST, copy, trace->name[outermost_of(trace, &outermost, op)]);
         gt_table_set_int(copies, DEVICE_INDEX, copy, gt_device_of(devices, row));
         gt_table_set_float(copies, TIME_US, copy, trace->dur_us[row]);
-        gt_table_set_float(copies, TIME_OF_KNOWN_US, copy, bytes[row] >= 0 ? trace->dur_us[row] : 0);
-        if (bytes[row] >= 0) gt_table_set_int(copies, BYTES, copy, bytes[row]);
+        gt_table_set_float(copies, TIME_OF_KNOWN_US, copy, bytes[i] >= 0 ? trace->dur_us[row] : 0);
+        if (bytes[i] >= 0) gt_table_set_int(copies, BYTES, copy, bytes[i]);
     }
     gt_free(rows);
     gt_free(bytes);
-    gt_free(outermost);
+    gt_map_free(&outermost);
     gt_free(known.is_copy);
     gt_free(known.directions);
     gt_free(known.kinds);
