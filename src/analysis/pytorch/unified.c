@@ -80,7 +80,8 @@ static const gt_sort_key longest_first[] = {{GT_COL_KERNEL_TIME_US_SUM, true}, {
 
 struct gt_unified {
     gt_perf *perf;
-    gt_op_rows ops;
+    gt_op_rows ops;         /* `items` only until `table` has all of them */
+    uint32_t *row_of;       /* by op: the event */
     uint32_t *kernel_of;    /* by op: the only GPU event of a synthetic op; else GT_NO_EVENT */
     uint32_t *root_of;      /* by op: where the path to it began; NULL: there are no stacks */
     gt_table *table;        /* of the ops */
@@ -97,14 +98,14 @@ static size_t count_kernels(const void *context, size_t op)
 {
     const gt_unified *u = context;
     if (u->kernel_of[op] != GT_NO_EVENT) return 1;
-    return gt_calls_count_gpu_events(u->perf->calls, u->ops.items[op].row);
+    return gt_calls_count_gpu_events(u->perf->calls, u->row_of[op]);
 }
 
 static void add_kernels(const void *context, size_t op, gt_row_list *list)
 {
     const gt_unified *u = context;
     if (u->kernel_of[op] == GT_NO_EVENT)
-        gt_calls_add_gpu_events(u->perf->calls, u->ops.items[op].row, list);
+        gt_calls_add_gpu_events(u->perf->calls, u->row_of[op], list);
     else
         GT_PUSH(list->items, list->count, list->capacity, u->kernel_of[op]);
 }
@@ -189,7 +190,7 @@ static void set_overlap(gt_unified *u, size_t op)
 {
     gt_row_list gpu = {0};
     add_kernels(u, op, &gpu);
-    gt_op_rows_set_overlap(&u->ops, gt_perf_overlap(u->perf, u->ops.items[op].row, gpu.items, gpu.count));
+    gt_op_rows_set_overlap(&u->ops, gt_perf_overlap(u->perf, u->row_of[op], gpu.items, gpu.count));
     gt_free(gpu.items);
 }
 
@@ -221,6 +222,7 @@ static void keep_range(void *context, size_t begin, size_t end)
     gt_unified *u = b->unified;
     for (size_t i = begin; i < end; i++) {
         const gt_unified_event *event = &b->events.items[i];
+        u->row_of[i] = event->row;
         u->kernel_of[i] = event->kernel;
         if (u->stacks) u->root_of[i] = event->root;
         b->has_model[i] = event->model || event->forward != GT_NO_EVENT;
@@ -238,6 +240,7 @@ static void keep_ops(builder *b)
 {
     gt_unified *u = b->unified;
     size_t kept = u->ops.count = drop_events(b);
+    u->row_of = gt_alloc(kept * sizeof *u->row_of);
     u->kernel_of = gt_alloc(kept * sizeof *u->kernel_of);
     if (u->stacks) u->root_of = gt_alloc(kept * sizeof *u->root_of);
     b->has_model = gt_alloc(kept);
@@ -257,7 +260,7 @@ static void list_first_kernels(void *context, size_t begin, size_t end)
 {
     const builder *b = context;
     for (size_t i = begin; i < end; i++)
-        b->first_kernels[i] = gt_perf_first_kernel(b->perf, b->unified->ops.items[i].row);
+        b->first_kernels[i] = gt_perf_first_kernel(b->perf, b->unified->row_of[i]);
 }
 
 /* An op without a model that computes the gradient of one op has that gradient's category. */
@@ -283,7 +286,7 @@ static gt_time_cell duration_of(const void *context, size_t i)
 {
     const builder *b = context;
     const gt_linked_view *trace = b->perf->trace;
-    uint32_t row = b->unified->ops.items[i].row;
+    uint32_t row = b->unified->row_of[i];
     return (gt_time_cell){trace->dur_us[row], (trace->integral[row] & GT_INTEGRAL_DURATION) != 0};
 }
 
@@ -296,9 +299,12 @@ gt_unified *gt_unified_new(gt_perf *perf, bool call_stacks)
     builder b = {.unified = u, .perf = perf, .events = gt_unified_events_find(perf)};
     measure(&b);
     keep_ops(&b);
+    gt_memory_give_back(); /* the columns of strings are small blocks */
     u->table = gt_op_rows_table(&u->ops, perf, GT_PYTHON_TUPLES);
     add_categories(&b, u->table);
     gt_unified_add_models(u->table, b.has_model, &u->ops, gt_models_result_count(perf->models));
+    gt_free(u->ops.items);
+    u->ops.items = NULL;
     gt_table_add_times(u->table, GT_COL_DURATION_US, duration_of, &b);
     gt_free(b.has_model);
     gt_free(b.gradients.items);
@@ -310,6 +316,7 @@ void gt_unified_free(gt_unified *u)
 {
     if (!u) return;
     gt_op_rows_free(&u->ops);
+    gt_free(u->row_of);
     gt_free(u->kernel_of);
     gt_free(u->root_of);
     gt_free(u->gpu_rows);
@@ -383,7 +390,7 @@ typedef struct stack_columns {
 static uint32_t stack_of(void *unified, size_t op, uint32_t gpu_row)
 {
     gt_unified *u = unified;
-    uint32_t row = u->ops.items[op].row;
+    uint32_t row = u->row_of[op];
     if (!u->stacks || u->kernel_of[op] != GT_NO_EVENT) return 0;
     return gt_call_stack_to_kernel(u->stacks, gt_call_stack_of(u->stacks, row, u->root_of[op]), row,
                                    gpu_row) +
