@@ -1,9 +1,9 @@
 /* The kernel symbols of rocprofv3's JSON: the names and resources of all kernels that a process has loaded.
  *
  * A process loads thousands of kernels and runs a few dozen of them, and their names are half of the file. So
- * only the place of each name in the file is kept while the symbols are read; once all dispatches are known,
- * the names of the kernels that ran are read from those places. Compressed files and pipes can be read only
- * once: there every name is kept until then (gt_rocprof_forget_unused_names removes the others). */
+ * only the places of each name in the file are kept while the symbols are read; once all dispatches are
+ * known, the names of the kernels that ran are read from those places. Compressed files and pipes can be read
+ * only once: there every name is kept until then (gt_rocprof_forget_unused_names removes the others). */
 #include "input/rocprof/readers.h"
 #include "base/memory.h"
 #include "base/team.h"
@@ -23,7 +23,9 @@ enum {
     SYMBOL_CHOSEN, /* the name, if it is kept; else the next two */
     SYMBOL_AT,     /* offset of the name's raw bytes in the file; -1: the symbol has no name */
     SYMBOL_LENGTH,
-    SYMBOL_FULL, /* hash of the full name; 0: none */
+    SYMBOL_FULL,        /* hash of the full name, if the name is kept; 0: none. Else the next two */
+    SYMBOL_FULL_AT,     /* offset of the full name's raw bytes in the file */
+    SYMBOL_FULL_LENGTH, /* 0: there is none */
     SYMBOL_BASIC_COLUMNS,
     SYMBOL_VGPRS = SYMBOL_BASIC_COLUMNS, /* only with GT_WANT_DISPATCH_DETAILS */
     SYMBOL_ACCUM_VGPRS,
@@ -41,6 +43,8 @@ static const gt_field symbol_fields[SYMBOL_COLUMNS] = {
     [SYMBOL_AT] = {NULL, GT_FIELD_INT, false},
     [SYMBOL_LENGTH] = {NULL, GT_FIELD_INT, false},
     [SYMBOL_FULL] = {NULL, GT_FIELD_INT, false},
+    [SYMBOL_FULL_AT] = {NULL, GT_FIELD_INT, false},
+    [SYMBOL_FULL_LENGTH] = {NULL, GT_FIELD_INT, false},
     [SYMBOL_VGPRS] = {"arch_vgpr_count", GT_FIELD_INT, false},
     [SYMBOL_ACCUM_VGPRS] = {"accum_vgpr_count", GT_FIELD_INT, false},
     [SYMBOL_SGPRS] = {"sgpr_count", GT_FIELD_INT, false},
@@ -52,6 +56,7 @@ static const gt_store_column symbol_columns[SYMBOL_COLUMNS] = {
     [SYMBOL_FORMATTED] = {GT_STORE_STRING, 0}, [SYMBOL_NAME] = {GT_STORE_STRING, 0},
     [SYMBOL_CHOSEN] = {GT_STORE_STRING, 0},    [SYMBOL_AT] = {GT_STORE_INT, -1},
     [SYMBOL_LENGTH] = {GT_STORE_INT, 0},       [SYMBOL_FULL] = {GT_STORE_INT, 0},
+    [SYMBOL_FULL_AT] = {GT_STORE_INT, 0},      [SYMBOL_FULL_LENGTH] = {GT_STORE_INT, 0},
     [SYMBOL_VGPRS] = {GT_STORE_INT, -1},       [SYMBOL_ACCUM_VGPRS] = {GT_STORE_INT, -1},
     [SYMBOL_SGPRS] = {GT_STORE_INT, -1},       [SYMBOL_LDS] = {GT_STORE_INT, -1},
 };
@@ -93,6 +98,15 @@ static void set_int(gt_record *record, size_t field, int64_t value)
     record->present |= UINT64_C(1) << field;
 }
 
+/* Keeps where a name is; an empty one is not a place in the text. */
+static void keep_place(gt_record *record, gt_str name, size_t at_field, size_t length_field)
+{
+    bool inside = name.len > 0;
+    set_int(record, at_field,
+            inside ? (int64_t)record->offset + (name.bytes - (const char *)record->text) : 0);
+    set_int(record, length_field, (int64_t)name.len);
+}
+
 static const char *check_symbol(gt_record *record, gt_record_reader *reader)
 {
     const naming *n = gt_record_context(reader);
@@ -102,17 +116,15 @@ static const char *check_symbol(gt_record *record, gt_record_reader *reader)
     for (size_t i = 0; i < 3 && !chosen.len; i++) chosen = gt_record_view(record, (size_t)n->forms[i]);
     bool named = chosen.len || record->present >> SYMBOL_NAME & 1;
     gt_str full = gt_record_view(record, SYMBOL_FORMATTED);
-    if (full.len) set_int(record, SYMBOL_FULL, (int64_t)gt_kernel_name_hash(full));
     record->present &=
         ~(UINT64_C(1) << SYMBOL_TRUNCATED | UINT64_C(1) << SYMBOL_FORMATTED | UINT64_C(1) << SYMBOL_NAME);
-    if (!named) return NULL;
     if (n->keeps_place) {
-        bool inside = chosen.len > 0; /* an empty name is not a place in the text */
-        set_int(record, SYMBOL_AT,
-                inside ? (int64_t)record->offset + (chosen.bytes - (const char *)record->text) : 0);
-        set_int(record, SYMBOL_LENGTH, (int64_t)chosen.len);
+        if (full.len) keep_place(record, full, SYMBOL_FULL_AT, SYMBOL_FULL_LENGTH);
+        if (named) keep_place(record, chosen, SYMBOL_AT, SYMBOL_LENGTH);
         return NULL;
     }
+    if (full.len) set_int(record, SYMBOL_FULL, (int64_t)gt_kernel_name_hash(full));
+    if (!named) return NULL;
     record->cells[SYMBOL_CHOSEN].text = gt_record_decode(reader, chosen);
     if (!record->cells[SYMBOL_CHOSEN].text) return "invalid escape in a kernel name";
     record->present |= UINT64_C(1) << SYMBOL_CHOSEN;
@@ -246,15 +258,22 @@ static bool load_name(name_reader *names, uint64_t at, size_t len, gt_error *err
     return true;
 }
 
+/* The raw bytes of a name at a place of the file, until the next one is read. */
+static bool read_raw(name_reader *names, uint64_t at, size_t len, gt_str *raw, gt_error *error)
+{
+    bool loaded = at >= names->begin && at + len <= names->begin + names->text.len;
+    if (len && !loaded && !load_name(names, at, len, error)) return false;
+    *raw = (gt_str){len ? names->text.bytes + (at - names->begin) : "", len};
+    return true;
+}
+
 /* Interns the name at a place of the file. */
 static bool read_name(name_reader *names, int64_t at, size_t len, uint32_t *text, gt_error *error)
 {
+    gt_str raw;
     *text = GT_STR_NONE;
     if (at < 0) return true;
-    uint64_t place = (uint64_t)at;
-    bool loaded = place >= names->begin && place + len <= names->begin + names->text.len;
-    if (len && !loaded && !load_name(names, place, len, error)) return false;
-    gt_str raw = {len ? names->text.bytes + (place - names->begin) : "", len};
+    if (!read_raw(names, (uint64_t)at, len, &raw, error)) return false;
     if (!gt_json_string_is_plain(raw)) {
         gt_buffer_reserve(&names->decoded, len * 3 + 1);
         raw = (gt_str){names->decoded.bytes, gt_json_string_decode(raw, names->decoded.bytes)};
@@ -275,6 +294,13 @@ static bool add_name(gt_rocprof_symbols *symbols, name_reader *names, const gt_s
     gt_rocprof *run = symbols->run;
     gt_kernel_use use = GT_KERNEL_USE_UNKNOWN;
     uint32_t text = (uint32_t)cells[SYMBOL_CHOSEN].text;
+    uint64_t full = (uint64_t)cells[SYMBOL_FULL].integer;
+    size_t full_len = (size_t)cells[SYMBOL_FULL_LENGTH].integer;
+    if (full_len) { /* rocprofv3 writes it before the short name, which is then mostly loaded with it */
+        gt_str raw;
+        if (!read_raw(names, (uint64_t)cells[SYMBOL_FULL_AT].integer, full_len, &raw, error)) return false;
+        full = gt_kernel_name_hash(raw);
+    }
     if (!text &&
         !read_name(names, cells[SYMBOL_AT].integer, (size_t)cells[SYMBOL_LENGTH].integer, &text, error))
         return false;
@@ -282,8 +308,24 @@ static bool add_name(gt_rocprof_symbols *symbols, name_reader *names, const gt_s
         use = (gt_kernel_use){register_count(cells, SYMBOL_VGPRS), register_count(cells, SYMBOL_ACCUM_VGPRS),
                               register_count(cells, SYMBOL_SGPRS), register_count(cells, SYMBOL_LDS)};
     gt_kernel_names_set_use(run, cells[SYMBOL_ID].integer, text, use);
-    gt_kernel_names_set_full(run, cells[SYMBOL_ID].integer, (uint64_t)cells[SYMBOL_FULL].integer);
+    gt_kernel_names_set_full(run, cells[SYMBOL_ID].integer, full);
     return true;
+}
+
+/* Names the kernels in use. */
+static bool add_names(gt_rocprof_symbols *symbols, const gt_store *store, const id_set *set,
+                      name_reader *names, gt_error *error)
+{
+    gt_store_cell cells[GT_STORE_MAX_COLUMNS];
+    int64_t *ids = gt_store_ints(store, SYMBOL_ID);
+    bool done = true;
+    for (size_t row = 0; done && row < gt_store_count(store); row++) {
+        if (!set->used[find_id(set, ids[row])]) continue;
+        gt_store_get(store, row, cells);
+        done = add_name(symbols, names, cells, error);
+    }
+    gt_free(ids);
+    return done;
 }
 
 bool gt_rocprof_symbols_finish(gt_rocprof_symbols *symbols, const gt_stream *stream, gt_error *error)
@@ -292,15 +334,9 @@ bool gt_rocprof_symbols_finish(gt_rocprof_symbols *symbols, const gt_stream *str
     mark_used(&set, symbols->run->dispatches, GT_DISPATCH_KERNEL_ID);
     mark_used(&set, symbols->run->counters, GT_COUNTER_KERNEL_ID);
     name_reader names = {.stream = stream, .strings = symbols->run->strings};
-    gt_store_cell cells[GT_STORE_MAX_COLUMNS];
     bool done = true;
-    for (size_t i = 0; i < symbols->count && done; i++) {
-        gt_store_scan *scan = gt_store_scan_new(symbols->stores[i]);
-        while (done && gt_store_scan_next(scan, cells))
-            if (set.used[find_id(&set, cells[SYMBOL_ID].integer)])
-                done = add_name(symbols, &names, cells, error);
-        gt_store_scan_free(scan);
-    }
+    for (size_t i = 0; i < symbols->count && done; i++)
+        done = add_names(symbols, symbols->stores[i], &set, &names, error);
     gt_buffer_free(&names.text);
     gt_buffer_free(&names.decoded);
     gt_free(set.ids);
