@@ -30,7 +30,7 @@ static inline bool gt_scan_is_digit(uint8_t c)
 /* How many of these eight bytes, from the first on, are less than 10. */
 static inline unsigned gt_scan_count_digits(uint64_t bytes)
 {
-    uint64_t others = ((bytes + 0x7676767676767676u) | bytes) & 0x8080808080808080u;
+    uint64_t others = ((bytes + 0x0606060606060606u) | bytes) & 0xF0F0F0F0F0F0F0F0u;
     return others ? (unsigned)__builtin_ctzll(others) / 8 : 8;
 }
 
@@ -52,6 +52,12 @@ static inline uint32_t gt_scan_eight_digits(uint64_t digits)
     return (uint32_t)((digits & 0x0000FFFF0000FFFFu) * 42949672960001u >> 32);
 }
 
+/* The value of the first `count` of eight digits; 1 to 8 of them. */
+static inline uint32_t gt_scan_first_digits(uint64_t digits, unsigned count)
+{
+    return gt_scan_eight_digits(digits << ((64 - 8 * count) & 63));
+}
+
 static const uint32_t gt_scan_int_powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
 static const double gt_scan_powers[] = {1,    1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8, 1e9,
                                         1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18};
@@ -63,7 +69,7 @@ static inline const uint8_t *gt_scan_digits(const uint8_t *p, uint64_t *value)
     do {
         uint64_t digits = gt_scan_load_digits(p, &count);
         if (!count) break;
-        *value = *value * gt_scan_int_powers[count] + gt_scan_eight_digits(digits << (64 - 8 * count));
+        *value = *value * gt_scan_int_powers[count] + gt_scan_first_digits(digits, count);
         p += count;
     } while (count == 8);
     return p;
@@ -123,7 +129,7 @@ static inline const uint8_t *gt_scan_int(const uint8_t *p, int64_t *out)
     uint64_t short_digits;
     unsigned short_count = gt_scan_short_int(p, &short_digits);
     if (short_count) {
-        *out = gt_scan_eight_digits(short_digits << (64 - 8 * short_count));
+        *out = gt_scan_first_digits(short_digits, short_count);
         return p + short_count;
     }
     bool negative = *p == '-';
@@ -134,6 +140,25 @@ static inline const uint8_t *gt_scan_int(const uint8_t *p, int64_t *out)
     if (p - digits > 18 || *p == '.' || (*p | 0x20) == 'e') return NULL;
     *out = negative ? -(int64_t)value : (int64_t)value;
     return p;
+}
+
+/* As gt_scan_int, but what follows the digits is not looked at: for callers that compare it with the text
+ * that they expect there, which begins with no part of a number. */
+static inline const uint8_t *gt_scan_int_before(const uint8_t *p, int64_t *out)
+{
+    unsigned count;
+    uint64_t digits = gt_scan_load_digits(p, &count), first = digits & 0xFF;
+    if (count - 1 < (first ? 7u : 1u)) {
+        *out = gt_scan_first_digits(digits, count);
+        return p + count;
+    }
+    if (count < 8 || !first) return gt_scan_int(p, out);
+    uint64_t value = gt_scan_eight_digits(digits);
+    digits = gt_scan_load_digits(p + 8, &count);
+    if (count - 1 >= 7u) return gt_scan_int(p, out);
+    value = value * gt_scan_int_powers[count] + gt_scan_first_digits(digits, count);
+    *out = (int64_t)value;
+    return p + 8 + count;
 }
 
 static inline const uint8_t *gt_scan_slow_time(const uint8_t *p, double *out)
@@ -193,7 +218,7 @@ static inline const uint8_t *gt_scan_time(const uint8_t *p, double *out, bool *i
     const uint8_t *end = last + count + 1;
     if (count == whole || gt_scan_is_digit(*end) || (*end | 0x20) == 'e')
         return gt_scan_long_time(p, out, integral);
-    value = value * gt_scan_int_powers[count] + gt_scan_eight_digits(digits << (64 - 8 * count));
+    value = value * gt_scan_int_powers[count] + gt_scan_first_digits(digits, count);
     if (value > UINT64_C(1) << 53) return gt_scan_long_time(p, out, integral);
     *integral = false;
     *out = (double)value / gt_scan_powers[count - whole];

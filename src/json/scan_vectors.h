@@ -204,14 +204,21 @@ static inline gt_v16 gt_v16_differ(gt_v16 a, gt_v16 b)
 {
     return veorq_u8(a, b);
 }
-static inline bool gt_v16_any(gt_v16 v)
+/* Not 0 exactly if a byte of the vector is not. */
+static inline uint32_t gt_v16_bits(gt_v16 v)
 {
-    return vmaxvq_u32(vreinterpretq_u32_u8(v)) != 0;
+    return vmaxvq_u32(vreinterpretq_u32_u8(v));
 }
 static inline gt_mask gt_v16_mask(gt_v16 v)
 {
     return vget_lane_u64(vreinterpret_u64_u8(vshrn_n_u16(vreinterpretq_u16_u8(v), 4)), 0) &
            0x8888888888888888u;
+}
+/* Not 0 exactly if the first `len` bytes differ; at most fifteen. */
+static inline uint64_t gt_v16_differ_below(gt_v16 a, gt_v16 b, size_t len)
+{
+    uint8x8_t same = vshrn_n_u16(vreinterpretq_u16_u8(vceqq_u8(a, b)), 4);
+    return ~(vget_lane_u64(vreinterpret_u64_u8(same), 0) | ~UINT64_C(0) << 4 * len);
 }
 #else
 #include <emmintrin.h>
@@ -245,15 +252,24 @@ static inline gt_v16 gt_v16_differ(gt_v16 a, gt_v16 b)
 {
     return _mm_xor_si128(a, b);
 }
-static inline bool gt_v16_any(gt_v16 v)
+static inline uint32_t gt_v16_bits(gt_v16 v)
 {
-    return _mm_movemask_epi8(_mm_cmpeq_epi8(v, _mm_setzero_si128())) != 0xFFFF;
+    return (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(v, _mm_setzero_si128())) ^ 0xFFFF;
 }
 static inline gt_mask gt_v16_mask(gt_v16 v)
 {
     return (uint32_t)_mm_movemask_epi8(v);
 }
+static inline uint64_t gt_v16_differ_below(gt_v16 a, gt_v16 b, size_t len)
+{
+    return ~((uint64_t)(uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(a, b)) | ~UINT64_C(0) << len);
+}
 #endif
+
+static inline bool gt_v16_any(gt_v16 v)
+{
+    return gt_v16_bits(v) != 0;
+}
 
 typedef struct gt_block {
     gt_v16 v[4];
@@ -307,24 +323,34 @@ static inline bool gt_block_has(const gt_block *block, uint8_t c)
     return gt_v16_any(gt_v16_or(gt_v16_or(gt_v16_is(v[0], c), gt_v16_is(v[1], c)),
                                 gt_v16_or(gt_v16_is(v[2], c), gt_v16_is(v[3], c))));
 }
+/* Where the texts differ in the sixteen bytes at p + at. */
+static inline gt_v16 gt_differ_at(const uint8_t *p, const uint8_t *text, size_t at)
+{
+    return gt_v16_differ(gt_v16_load(p + at), gt_v16_load(text + at));
+}
+/* In the 32 bytes up to `end`. */
+static inline gt_v16 gt_differ_before(const uint8_t *p, const uint8_t *text, size_t end)
+{
+    return gt_v16_or(gt_differ_at(p, text, end - 32), gt_differ_at(p, text, end - 16));
+}
+/* Some bytes are compared twice: cheaper than a shorter comparison. */
 static inline bool gt_bytes_same(const uint8_t *p, const uint8_t *text, size_t len)
 {
+    uint64_t differ = 0;
     if (len < 16) { /* bytes after the texts do not count */
-        gt_mask differ = gt_v16_mask(gt_v16_is(gt_v16_equal(gt_v16_load(p), gt_v16_load(text)), 0));
-        return !differ || gt_mask_first(differ) >= len;
+        differ = gt_v16_differ_below(gt_v16_load(p), gt_v16_load(text), len);
+    } else if (len <= 32) {
+        differ = gt_v16_bits(gt_v16_or(gt_differ_at(p, text, 0), gt_differ_at(p, text, len - 16)));
+    } else {
+        size_t at = 0;
+        for (; len - at > 64 && !differ; at += 64)
+            differ = gt_v16_bits(
+                gt_v16_or(gt_differ_before(p, text, at + 32), gt_differ_before(p, text, at + 64)));
+        size_t half = at ? len - 32 : 32;
+        if (!differ)
+            differ = gt_v16_bits(gt_v16_or(gt_differ_before(p, text, half), gt_differ_before(p, text, len)));
     }
-    size_t at = 0;
-    for (; at + 64 <= len; at += 64) {
-        gt_v16 a = gt_v16_differ(gt_v16_load(p + at), gt_v16_load(text + at));
-        gt_v16 b = gt_v16_differ(gt_v16_load(p + at + 16), gt_v16_load(text + at + 16));
-        gt_v16 c = gt_v16_differ(gt_v16_load(p + at + 32), gt_v16_load(text + at + 32));
-        gt_v16 d = gt_v16_differ(gt_v16_load(p + at + 48), gt_v16_load(text + at + 48));
-        if (gt_v16_any(gt_v16_or(gt_v16_or(a, b), gt_v16_or(c, d)))) return false;
-    }
-    for (; at + 16 <= len; at += 16)
-        if (gt_v16_any(gt_v16_differ(gt_v16_load(p + at), gt_v16_load(text + at)))) return false;
-    /* The last sixteen bytes, some of them again: cheaper than a shorter comparison. */
-    return !gt_v16_any(gt_v16_differ(gt_v16_load(p + len - 16), gt_v16_load(text + len - 16)));
+    return !differ;
 }
 
 /* ---- SVE2: vectors of any size, and one instruction that compares each byte with up to sixteen ---- */

@@ -43,6 +43,36 @@ static void integers_agree_with_strtoll(void **unused)
         int64_t got;
         assert_ptr_equal(gt_scan_int(block, &got), block + strlen(text));
         assert_int_equal(got, value);
+        got = ~value;
+        assert_ptr_equal(gt_scan_int_before(block, &got), block + strlen(text));
+        assert_int_equal(got, value);
+    }
+}
+
+static void text_after_an_integer_is_left_to_the_caller(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *text;
+        size_t len; /* of the integer; 0: there is none */
+    } cases[] = {{"1.5", 1},
+                 {"1234567e1", 7},
+                 {"12345678901234.5", 14},
+                 {"0,", 1},
+                 {"01", 0},
+                 {"012345678", 0},
+                 {"-", 0},
+                 {"", 0},
+                 {"\"1\"", 0},
+                 {"12345678.5", 0},
+                 {"1234567890123456", 16},
+                 {"1234567890123456789", 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const uint8_t *block = in_block(cases[i].text, ",");
+        int64_t got;
+        const uint8_t *end = gt_scan_int_before(block, &got);
+        assert_ptr_equal(end, cases[i].len ? block + cases[i].len : NULL);
+        if (end) assert_int_equal(got, strtoll(cases[i].text, NULL, 10));
     }
 }
 
@@ -167,6 +197,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(integers_agree_with_strtoll),
+        cmocka_unit_test(text_after_an_integer_is_left_to_the_caller),
         cmocka_unit_test(other_numbers_are_left_to_the_general_path),
         cmocka_unit_test(times_agree_with_strtod),
         cmocka_unit_test(invalid_times_are_refused),

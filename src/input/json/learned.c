@@ -157,8 +157,11 @@ void gt_learned_add(gt_learned *learned, const uint8_t *text, size_t len, const 
         if (to - from > MAX_EDGE_TEXT) return;
         gt_learned_edge *e = grow_edge(learned, at, text + from, to - from, effects, effect_count, step);
         if (!e) return;
-        if (i == stop.at && stop.drops) e->dropping = true;
-        if (i == stop.at && !stop.drops) e->ending = true;
+        if (i == stop.at) {
+            e->dropping |= stop.drops;
+            e->ending |= !stop.drops;
+            e->is_plain = false;
+        }
         at = e->to;
         from = step ? step->end : len;
         effect_count = 0;
@@ -192,4 +195,5 @@ void gt_learned_drop_edge(gt_learned_node *from, size_t index)
 {
     from->edge_count--;
     memmove(from->edges + index, from->edges + index + 1, (from->edge_count - index) * sizeof *from->edges);
+    from->edges[from->edge_count] = NULL;
 }

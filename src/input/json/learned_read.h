@@ -166,10 +166,11 @@ static inline const uint8_t *read_value(gt_learned *learned, gt_learned_node *n,
 {
     gt_store_cell cell = {0};
     const uint8_t *end = json->end, *from = p;
+    if (n->op == GT_STEP_SKIP_NUMBER && n->field < 0) {
+        p = gt_scan_number(p);
+        return p < end ? p : NULL;
+    }
     switch (n->op) {
-    case GT_STEP_INT:
-        p = gt_scan_int(p, &cell.integer);
-        break;
     case GT_STEP_TIME: {
         bool integral = false;
         p = gt_scan_time(p, &cell.time, &integral);
@@ -196,6 +197,7 @@ static inline const uint8_t *read_value(gt_learned *learned, gt_learned_node *n,
     case GT_STEP_SKIP_CONTAINER:
         p = skip_container(p, json, n->depth);
         break;
+    case GT_STEP_INT: /* read_record reads it itself */
     case GT_STEP_CONSTANT:
         return NULL;
     }
@@ -237,12 +239,25 @@ static const uint8_t *pass_rest(const gt_learned_edge *e, const uint8_t *p, cons
     return gt_scan_long_containers(p, end, e->to->depth);
 }
 
-/* The edge that matches the text at p, NULL if none does. */
-static inline gt_learned_edge *follow(gt_learned_node *from, const uint8_t *p, const uint8_t *end)
+static inline bool is_at(const gt_learned_edge *e, const uint8_t *p, const uint8_t *end)
 {
-    for (size_t i = 0; i < from->edge_count; i++) {
+    return e->len <= (size_t)(end - p) && gt_scan_same(p, e->text, e->len);
+}
+
+/* Whether a folded edge has failed so often that it is of no use. */
+static inline bool fails_often(gt_learned_edge *e)
+{
+    return e->folded && ++e->misses > UNFOLD_AFTER;
+}
+
+/* The edge that matches the text at p, NULL if none does. The first one does not. */
+static gt_learned_edge *follow_other(gt_learned_node *from, const uint8_t *p, const uint8_t *end)
+{
+    size_t i = 1;
+    if (from->edge_count && fails_often(from->edges[0])) gt_learned_drop_edge(from, --i);
+    for (; i < from->edge_count; i++) {
         gt_learned_edge *e = from->edges[i];
-        if (e->len <= (size_t)(end - p) && gt_scan_same(p, e->text, e->len)) {
+        if (is_at(e, p, end)) {
             if (i) { /* moves one place to the front */
                 from->edges[i] = from->edges[i - 1];
                 from->edges[i - 1] = e;
@@ -250,9 +265,17 @@ static inline gt_learned_edge *follow(gt_learned_node *from, const uint8_t *p, c
             e->misses = 0;
             return e;
         }
-        if (e->folded && ++e->misses > UNFOLD_AFTER) gt_learned_drop_edge(from, i--);
+        if (fails_often(e)) gt_learned_drop_edge(from, i--);
     }
     return NULL;
+}
+
+static inline gt_learned_edge *follow(gt_learned_node *from, const uint8_t *p, const uint8_t *end)
+{
+    gt_learned_edge *first = from->edges[0]; /* NULL if there are none */
+    if (!first || !is_at(first, p, end)) return follow_other(from, p, end);
+    first->misses = 0;
+    return first;
 }
 
 /* Counts how often the value after an edge stays the same. True when it should be folded. */
@@ -272,34 +295,48 @@ static bool read_record(gt_learned *learned, gt_json *json, gt_record *record)
 {
     const uint8_t *p = json->at, *end = json->end;
     gt_learned_node *from = NULL, *n = learned->root; /* from: the node before n */
-    gt_learned_edge *before = NULL;                   /* between the two */
-    const uint8_t *value = NULL;                      /* n's value */
+    gt_learned_edge *watched = NULL; /* the edge between the two, if its values are watched */
+    const uint8_t *value = NULL;     /* n's value */
     gt_store_cell cell = {0};
+    uint64_t integers = 0; /* the fields read as such */
     learned->has_first = false;
     learned->context = learned->next_context;
     for (;;) {
         gt_learned_edge *e = follow(n, p, end);
         if (!e) return false;
-        if (before && before->watch && is_constant(before, fingerprint_of(n, value, p, &cell))) {
+        if (watched && is_constant(watched, fingerprint_of(n, value, p, &cell))) {
             gt_learned_effect constant = {(uint8_t)n->field, n->mistyped, cell};
-            gt_learned_fold(learned, from, before, e, (gt_str){(const char *)value, (size_t)(p - value)},
+            gt_learned_fold(learned, from, watched, e, (gt_str){(const char *)value, (size_t)(p - value)},
                             constant);
         }
         p += e->len;
-        apply(e, record);
-        if (e->dropping || e->ending) {
-            if (e->to && !(p = pass_rest(e, p, end))) return false;
-            record->dropped = e->dropping;
-            break;
+        watched = NULL;
+        if (!e->is_plain) {
+            apply(e, record);
+            if (e->dropping || e->ending) {
+                if (e->to && !(p = pass_rest(e, p, end))) return false;
+                record->dropped = e->dropping;
+                break;
+            }
+            if (!e->to) break;
+            if (e->watch) watched = e;
+            e->is_plain = !e->watch && !e->effect_count;
         }
-        if (!e->to) break;
         from = n;
-        before = e;
         n = e->to;
         value = p;
-        p = read_value(learned, n, p, json, record, &cell);
-        if (!p) return false;
+        if (n->op == GT_STEP_INT) { /* most values */
+            int field = n->field;
+            p = gt_scan_int_before(p, &cell.integer);
+            if (!p || p >= end) return false;
+            integers |= UINT64_C(1) << field;
+            record->cells[field] = cell;
+        } else {
+            p = read_value(learned, n, p, json, record, &cell);
+            if (!p) return false;
+        }
     }
+    record->present |= integers;
     json->at = p;
     json->first = false;
     return true;

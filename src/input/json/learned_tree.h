@@ -31,6 +31,7 @@ typedef struct gt_learned_edge {
     bool folded;
     bool dropping; /* the record is not wanted, whatever follows */
     bool ending;   /* nothing that follows is wanted */
+    bool is_plain; /* leads to a value and has no effects, and none of the above needs to be looked at */
 } gt_learned_edge;
 
 typedef struct gt_learned_node {
