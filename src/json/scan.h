@@ -188,4 +188,28 @@ static inline bool gt_scan_same(const uint8_t *p, const uint8_t *text, size_t le
 #endif
 }
 
+/* How many of `len` bytes are the same, from the first on. Both texts may be read up to GT_SCAN_PAD bytes
+ * after that. */
+static inline size_t gt_scan_same_length_scalar(const uint8_t *a, const uint8_t *b, size_t len)
+{
+    size_t same = 0;
+    while (same < len && a[same] == b[same]) same++;
+    return same;
+}
+
+static inline size_t gt_scan_same_length(const uint8_t *a, const uint8_t *b, size_t len)
+{
+#if GT_SCAN_VECTOR
+    for (size_t same = 0; same < len; same += GT_SCAN_STEP) {
+        gt_mask differ = gt_mask_differ(a + same, b + same);
+        if (!differ) continue;
+        same += gt_mask_first(differ);
+        return same < len ? same : len;
+    }
+    return len;
+#else
+    return gt_scan_same_length_scalar(a, b, len);
+#endif
+}
+
 #endif

@@ -39,6 +39,7 @@ typedef struct gt_scan_loops {
     const uint8_t *(*container)(const uint8_t *p, const uint8_t *end);
     const uint8_t *(*long_container)(const uint8_t *p, const uint8_t *end);
     bool (*same)(const uint8_t *p, const uint8_t *text, size_t len);
+    size_t (*same_length)(const uint8_t *a, const uint8_t *b, size_t len);
 } gt_scan_loops;
 
 /* Its name in lower case, such as "avx2". */

@@ -8,6 +8,7 @@
  *     gt_mask_quotes        which of the GT_SCAN_STEP bytes at p are '"' or '\'
  *     gt_mask_not_space     ... are not JSON white space
  *     gt_mask_structure     ... are '"' or a bracket of either kind
+ *     gt_mask_differ        which of the GT_SCAN_STEP bytes at two places differ
  *     gt_block              64 bytes, with gt_block_load, _or, _has and _bits
  *     gt_prefix_parity, gt_bytes_same
  *
@@ -51,6 +52,10 @@ static inline gt_mask gt_mask_not_space(const uint8_t *p)
 {
     __m512i v = _mm512_loadu_si512(p);
     return ~(gt_bytes_are(v, ' ') | gt_bytes_are(v, '\n') | gt_bytes_are(v, '\t') | gt_bytes_are(v, '\r'));
+}
+static inline gt_mask gt_mask_differ(const uint8_t *a, const uint8_t *b)
+{
+    return _mm512_cmpneq_epi8_mask(_mm512_loadu_si512(a), _mm512_loadu_si512(b));
 }
 static inline gt_mask gt_mask_structure(const uint8_t *p)
 {
@@ -119,6 +124,10 @@ static inline gt_mask gt_mask_not_space(const uint8_t *p)
     __m256i v = gt_load(p);
     return ~gt_mask_of(_mm256_or_si256(_mm256_or_si256(gt_bytes_are(v, ' '), gt_bytes_are(v, '\n')),
                                        _mm256_or_si256(gt_bytes_are(v, '\t'), gt_bytes_are(v, '\r'))));
+}
+static inline gt_mask gt_mask_differ(const uint8_t *a, const uint8_t *b)
+{
+    return ~gt_mask_of(_mm256_cmpeq_epi8(gt_load(a), gt_load(b)));
 }
 static inline gt_mask gt_mask_structure(const uint8_t *p)
 {
@@ -286,6 +295,10 @@ static inline gt_mask gt_mask_not_space(const uint8_t *p)
     gt_v16 space = gt_v16_or(gt_v16_or(gt_v16_is(v, ' '), gt_v16_is(v, '\n')),
                              gt_v16_or(gt_v16_is(v, '\t'), gt_v16_is(v, '\r')));
     return gt_v16_mask(gt_v16_is(space, 0));
+}
+static inline gt_mask gt_mask_differ(const uint8_t *a, const uint8_t *b)
+{
+    return gt_v16_mask(gt_v16_is(gt_v16_equal(gt_v16_load(a), gt_v16_load(b)), 0));
 }
 static inline gt_mask gt_mask_structure(const uint8_t *p)
 {

@@ -44,21 +44,13 @@ static inline const uint8_t *after_scalar(const uint8_t *p, const uint8_t *end)
 static const uint8_t *after_alike(const uint8_t *before, const uint8_t *before_end, const uint8_t *p,
                                   const uint8_t *end)
 {
-    while (before < before_end) {
-        uint64_t a, b;
-        if (before_end - before >= (ptrdiff_t)sizeof a && end - p >= (ptrdiff_t)sizeof b) {
-            memcpy(&a, before, sizeof a);
-            memcpy(&b, p, sizeof b);
-            size_t same = a == b ? sizeof a : (size_t)__builtin_ctzll(a ^ b) / 8;
-            before += same;
-            p += same;
-            if (same == sizeof a) continue;
-        } else if (p == end) {
-            return NULL;
-        } else if (*before == *p) {
-            before++, p++;
-            continue;
-        }
+    for (;;) {
+        size_t left = (size_t)(before_end - before), room = (size_t)(end - p);
+        size_t same = gt_scan_same_length(before, p, left < room ? left : room);
+        before += same;
+        p += same;
+        if (same == left) return p;
+        if (same == room) return NULL;
         bool was_digit = gt_scan_is_digit(*before), is_digit = gt_scan_is_digit(*p);
         const uint8_t *first = p;
         while (gt_scan_is_digit(first[-1])) first--; /* the text begins with a bracket */
@@ -67,7 +59,6 @@ static const uint8_t *after_alike(const uint8_t *before, const uint8_t *before_e
         while (p < end && gt_scan_is_digit(*p)) p++;
         if (*first == '0' && p - first > 1) return NULL;
     }
-    return p;
 }
 
 const uint8_t *gt_json_skip_alike(const uint8_t *element, const uint8_t *element_end, const uint8_t *end)

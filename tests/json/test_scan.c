@@ -86,10 +86,13 @@ static void comparison_detects_each_single_byte(void **unused)
             for (size_t i = 0; i < 16; i++) other[len + i] = (uint8_t)~buffer[from + len + i];
             memcpy(other, buffer + from, len);
             assert_true(loops->same(buffer + from, other, len));
+            assert_int_equal(loops->same_length(buffer + from, other, len), len);
             for (size_t bad = 0; bad < len; bad++) {
                 other[bad] ^= 0x80;
                 assert_false(loops->same(buffer + from, other, len));
                 assert_false(gt_scan_same_scalar(buffer + from, other, len));
+                assert_int_equal(loops->same_length(buffer + from, other, len), bad);
+                assert_int_equal(gt_scan_same_length_scalar(buffer + from, other, len), bad);
                 other[bad] ^= 0x80;
             }
         }

@@ -342,8 +342,9 @@ static bool read_record(gt_learned *learned, gt_json *json, gt_record *record)
     return true;
 }
 
-static const gt_scan_loops loops = {gt_scan_quote,     gt_scan_string,         gt_scan_space,
-                                    gt_scan_container, gt_scan_long_container, gt_scan_same};
+static const gt_scan_loops loops = {gt_scan_quote,      gt_scan_string,         gt_scan_space,
+                                    gt_scan_container,  gt_scan_long_container, gt_scan_same,
+                                    gt_scan_same_length};
 
 const gt_learned_set GT_LEARNED_SET = {read_record, &loops};
 

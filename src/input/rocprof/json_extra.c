@@ -181,6 +181,10 @@ static bool read_string(gt_json *json, gt_interner *strings, uint32_t *text)
     *text = GT_STR_NONE;
     if (gt_json_peek(json) != GT_JSON_STRING) return gt_json_skip(json);
     if (!gt_json_string(json, &raw)) return false;
+    if (gt_json_string_is_plain(raw)) {
+        *text = gt_interner_add(strings, raw.bytes, raw.len);
+        return true;
+    }
     char *decoded = gt_alloc(raw.len * 3);
     *text = gt_interner_add(strings, decoded, gt_json_string_decode(raw, decoded));
     gt_free(decoded);
