@@ -109,16 +109,25 @@ void gt_store_string_ids_at(const gt_store *store, size_t column, const uint32_t
  * store has only its counts afterwards, and no column may be asked for. */
 void gt_store_take_ints(gt_store *store, const size_t *columns, size_t count, int64_t **arrays);
 
-/* A whole INT column in as few bytes per event as it needs, for cells that are read in any order: value i is
- * base + the unsigned integer of `width` bytes at index i. */
-typedef struct gt_narrow {
+/* INT columns in as few bytes per event as they need, event by event, for events that are read in any order:
+ * all cells of an event are in one or two lines of the cache. A cell is base + the unsigned integer of
+ * `width` bytes at `at` in its event. */
+typedef struct gt_narrow_column {
     int64_t base;
     uint8_t width; /* 0 if every value is base, else 1, 2, 4 or 8 */
-    void *cells;   /* NULL if width is 0 */
+    size_t at;
+} gt_narrow_column;
+typedef struct gt_narrow {
+    gt_narrow_column *columns;
+    size_t count;
+    uint8_t *cells;
+    size_t step; /* bytes per event */
 } gt_narrow;
-gt_narrow gt_store_narrow_ints(const gt_store *store, size_t column); /* the caller frees the cells */
-/* values[i] becomes that of rows[i]. */
-void gt_narrow_read(const gt_narrow *narrow, const uint32_t *rows, size_t count, int64_t *values);
+gt_narrow gt_store_narrow_ints(const gt_store *store, const size_t *columns, size_t count);
+void gt_narrow_free(gt_narrow *narrow);
+/* values[i] becomes that of rows[i] in one of the columns. */
+void gt_narrow_read(const gt_narrow *narrow, size_t column, const uint32_t *rows, size_t count,
+                    int64_t *values);
 
 /* The position of each event among all events of the file, skipped ones included, from 0; the caller frees
  * it. */

@@ -250,36 +250,11 @@ void gt_store_read_row_order(const gt_store *store, size_t begin, size_t end, ui
 
 /* ---- narrow columns ---- */
 
-/* Narrows one type of cells. */
-#define NARROW_SEGMENT(type)                                                                                 \
-    do {                                                                                                     \
-        type *out = (type *)n->cells + s->first_row;                                                         \
-        GT_EACH_CELL(p, s->data, s->rows, out[row] = (type)((uint64_t)cell - base));                         \
-    } while (0)
-
-static void narrow_segments(void *context, size_t begin, size_t end)
-{
-    const column_copy *c = context;
-    const gt_narrow *n = c->out;
-    uint64_t base = (uint64_t)n->base;
-    for (size_t i = begin; i < end; i++) {
-        const gt_segment *s = c->store->all.segments[i];
-        const gt_packed *p = &s->columns[c->column];
-        switch (n->width) {
-        case 1:
-            NARROW_SEGMENT(uint8_t);
-            break;
-        case 2:
-            NARROW_SEGMENT(uint16_t);
-            break;
-        case 4:
-            NARROW_SEGMENT(uint32_t);
-            break;
-        default:
-            NARROW_SEGMENT(uint64_t);
-        }
-    }
-}
+typedef struct narrow_job {
+    const gt_store *store;
+    const size_t *columns; /* of the store */
+    gt_narrow *narrow;
+} narrow_job;
 
 /* The bytes for values up to `most`. */
 static uint8_t width_for(uint64_t most)
@@ -287,46 +262,104 @@ static uint8_t width_for(uint64_t most)
     return most == 0 ? 0 : most <= UINT8_MAX ? 1 : most <= UINT16_MAX ? 2 : most <= UINT32_MAX ? 4 : 8;
 }
 
-gt_narrow gt_store_narrow_ints(const gt_store *store, size_t column)
+/* Finds the base and the width of a column. */
+static void plan_narrow(void *context, size_t index)
 {
+    const narrow_job *job = context;
+    const gt_store *store = job->store;
     int64_t least = INT64_MAX, most = INT64_MIN;
-    if (store->is_taken) gt_raise_internal("a column of a store that was taken");
-    if (!store->all.rows) return (gt_narrow){0};
     for (size_t i = 0; i < store->all.count; i++) {
         const gt_segment *s = store->all.segments[i];
-        const gt_packed *p = &s->columns[column];
+        const gt_packed *p = &s->columns[job->columns[index]];
         size_t rows = p->width ? s->rows : 1;
         GT_EACH_CELL(p, s->data, rows, most = cell > most ? cell : most; least = cell < least ? cell : least);
     }
-    gt_narrow narrow = {.base = least, .width = width_for((uint64_t)most - (uint64_t)least)};
-    if (!narrow.width) return narrow;
-    narrow.cells = gt_alloc(store->all.rows * narrow.width);
-    column_copy copy = {store, column, &narrow};
-    gt_parallel_ranges(store->all.count, GT_STORE_GRAIN, narrow_segments, &copy);
+    gt_narrow_column *column = &job->narrow->columns[index];
+    column->base = least;
+    column->width = width_for((uint64_t)most - (uint64_t)least);
+}
+
+/* Narrows one type of cells. */
+#define NARROW_SEGMENT(type)                                                                                 \
+    GT_EACH_CELL(p, s->data, s->rows, type v = (type)((uint64_t)cell - base);                                \
+                 memcpy(out + row * step, &v, sizeof v))
+
+static void narrow_segments(void *context, size_t begin, size_t end)
+{
+    const narrow_job *job = context;
+    const gt_narrow *n = job->narrow;
+    size_t step = n->step;
+    for (size_t i = begin; i < end; i++) {
+        const gt_segment *s = job->store->all.segments[i];
+        for (size_t c = 0; c < n->count; c++) {
+            const gt_packed *p = &s->columns[job->columns[c]];
+            uint64_t base = (uint64_t)n->columns[c].base;
+            if (!n->columns[c].width) continue;
+            uint8_t *out = n->cells + s->first_row * step + n->columns[c].at;
+            if (n->columns[c].width == 1)
+                NARROW_SEGMENT(uint8_t);
+            else if (n->columns[c].width == 2)
+                NARROW_SEGMENT(uint16_t);
+            else if (n->columns[c].width == 4)
+                NARROW_SEGMENT(uint32_t);
+            else
+                NARROW_SEGMENT(uint64_t);
+        }
+    }
+}
+
+gt_narrow gt_store_narrow_ints(const gt_store *store, const size_t *columns, size_t count)
+{
+    enum { GRAIN = 4 }; /* segments */
+    if (store->is_taken) gt_raise_internal("a column of a store that was taken");
+    gt_narrow narrow = {.columns = gt_alloc_zero(count, sizeof *narrow.columns), .count = count};
+    if (!store->all.rows) return narrow;
+    narrow_job job = {store, columns, &narrow};
+    gt_parallel_each(count, plan_narrow, &job);
+    for (size_t c = 0; c < count; c++) {
+        narrow.columns[c].at = narrow.step;
+        narrow.step += narrow.columns[c].width;
+    }
+    narrow.cells = gt_alloc(store->all.rows * narrow.step);
+    gt_parallel_ranges(store->all.count, GRAIN, narrow_segments, &job);
     return narrow;
 }
 
-#define READ_NARROW(type)                                                                                    \
-    for (size_t i = 0; i < count; i++)                                                                       \
-    values[i] = (int64_t)((uint64_t)narrow->base + ((const type *)narrow->cells)[rows[i]])
-
-void gt_narrow_read(const gt_narrow *narrow, const uint32_t *rows, size_t count, int64_t *values)
+void gt_narrow_free(gt_narrow *narrow)
 {
-    switch (narrow->width) {
-    case 0:
-        for (size_t i = 0; i < count; i++) values[i] = narrow->base;
-        break;
+    gt_free(narrow->columns);
+    gt_free(narrow->cells);
+    *narrow = (gt_narrow){0};
+}
+
+#define READ_NARROW(type)                                                                                    \
+    for (size_t i = 0; i < count; i++) {                                                                     \
+        type v;                                                                                              \
+        memcpy(&v, cells + rows[i] * narrow->step, sizeof v);                                                \
+        values[i] = (int64_t)((uint64_t)base + v);                                                           \
+    }
+
+void gt_narrow_read(const gt_narrow *narrow, size_t column, const uint32_t *rows, size_t count,
+                    int64_t *values)
+{
+    int64_t base = narrow->columns[column].base;
+    if (!narrow->columns[column].width) {
+        for (size_t i = 0; i < count; i++) values[i] = base;
+        return;
+    }
+    const uint8_t *cells = narrow->cells + narrow->columns[column].at;
+    switch (narrow->columns[column].width) {
     case 1:
-        READ_NARROW(uint8_t);
+        READ_NARROW(uint8_t)
         break;
     case 2:
-        READ_NARROW(uint16_t);
+        READ_NARROW(uint16_t)
         break;
     case 4:
-        READ_NARROW(uint32_t);
+        READ_NARROW(uint32_t)
         break;
     default:
-        READ_NARROW(uint64_t);
+        READ_NARROW(uint64_t)
     }
 }
 

@@ -368,16 +368,20 @@ static void check_narrow(const int64_t *numbers, size_t count, unsigned width)
         gt_store_writer_add(writer, 1 << NUMBER, cells);
     }
     gt_store_append(store, gt_store_writer_take(writer));
-    gt_narrow narrow = gt_store_narrow_ints(store, NUMBER);
-    assert_int_equal(narrow.width, width);
+    const size_t twice[] = {NUMBER, NUMBER};
+    gt_narrow narrow = gt_store_narrow_ints(store, twice, 2);
+    for (size_t c = 0; c < 2; c++) assert_int_equal(narrow.columns[c].width, width);
     uint32_t *rows = gt_alloc(count * sizeof *rows);
     int64_t *values = gt_alloc(count * sizeof *values);
     for (size_t i = 0; i < count; i++) rows[i] = (uint32_t)(count - 1 - i);
     gt_store_release(store);
     assert_int_equal(gt_store_count(store), count);
-    gt_narrow_read(&narrow, rows, count, values);
-    for (size_t i = 0; i < count; i++) assert_true(values[i] == numbers[count - 1 - i]);
-    gt_free(narrow.cells);
+    for (size_t c = 0; c < 2; c++) {
+        memset(values, 0x5A, count * sizeof *values);
+        gt_narrow_read(&narrow, c, rows, count, values);
+        for (size_t i = 0; i < count; i++) assert_true(values[i] == numbers[count - 1 - i]);
+    }
+    gt_narrow_free(&narrow);
     gt_free(rows);
     gt_free(values);
     gt_store_writer_free(writer);

@@ -277,7 +277,7 @@ typedef struct late_details {
     uint32_t *order; /* the dispatches in the order of the sheet */
     uint32_t *names;
     int64_t *durations;
-    gt_narrow columns[GT_LENGTH(recorded)];
+    gt_narrow cells;
 } late_details;
 
 struct gt_details {
@@ -297,23 +297,17 @@ static void read_details(const void *context, size_t begin, size_t end, gt_table
         times[i] = (double)late->durations[rows[i]] / 1e3;
     }
     for (size_t c = 0; c < GT_LENGTH(recorded); c++)
-        gt_narrow_read(&late->columns[c], rows, end - begin, into->columns[GT_KERNEL_COLUMNS + c].ints + at);
+        gt_narrow_read(&late->cells, c, rows, end - begin, into->columns[GT_KERNEL_COLUMNS + c].ints + at);
 }
 
 static void free_details(void *context)
 {
     late_details *late = context;
-    for (size_t c = 0; c < GT_LENGTH(recorded); c++) gt_free(late->columns[c].cells);
+    gt_narrow_free(&late->cells);
     gt_free(late->order);
     gt_free(late->names);
     gt_free(late->durations);
     gt_free(late);
-}
-
-static void narrow_column(void *context, size_t c)
-{
-    gt_details *details = context;
-    details->late->columns[c] = gt_store_narrow_ints(details->dispatches, recorded[c].column);
 }
 
 gt_details *gt_rocprof_find_details(const gt_rocprof *run, const gt_table *kernels, bool late)
@@ -325,7 +319,9 @@ gt_details *gt_rocprof_find_details(const gt_rocprof *run, const gt_table *kerne
     if (!late || !kernels->row_count) return details;
     details->late = gt_alloc_zero(1, sizeof *details->late);
     gt_memory_give_back(); /* of sorting */
-    gt_parallel_each(GT_LENGTH(recorded), narrow_column, details);
+    size_t columns[GT_LENGTH(recorded)];
+    for (size_t i = 0; i < GT_LENGTH(recorded); i++) columns[i] = recorded[i].column;
+    details->late->cells = gt_store_narrow_ints(run->dispatches, columns, GT_LENGTH(recorded));
     return details;
 }
 
