@@ -253,7 +253,11 @@ void gt_csv_write_rows(gt_file *file, const gt_table *table, size_t begin, size_
             gt_file_put(file, ',');
             c++;
         }
-        file->used--; /* the last comma, which is still in the buffer */
+        if (end_len == 1 && !is_single) { /* instead of the last comma, which is still in the buffer */
+            file->buffer[file->used - 1] = *line_end;
+            continue;
+        }
+        file->used--;
         if (is_single && is_empty(table, &table->columns[0], row)) gt_file_write(file, "\"\"", 2);
         gt_file_write(file, line_end, end_len);
     }
