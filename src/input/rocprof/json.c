@@ -329,6 +329,12 @@ static bool accept(reading *r, bool read, const char *path, gt_error *error)
     return true;
 }
 
+/* Only kernels that were dispatched or have counters got a name. */
+static void note_dispatched(gt_rocprof *run)
+{
+    gt_kernel_names_note_dispatched(run, !run->counters || !gt_store_count(run->counters));
+}
+
 gt_rocprof *gt_rocprof_read_stream(gt_stream *stream, const gt_read_options *options, gt_error *error)
 {
     unsigned of_one =
@@ -343,7 +349,7 @@ gt_rocprof *gt_rocprof_read_stream(gt_stream *stream, const gt_read_options *opt
     if (accept(&r, read, gt_stream_path(stream), error)) {
         if (!gt_stream_seekable(stream)) gt_rocprof_forget_unused_names(r.run);
         for (size_t i = 0; !options->full_names && i <= r.more_count; i++)
-            gt_kernel_names_note_dispatched(i ? r.more[i - 1] : r.run);
+            note_dispatched(i ? r.more[i - 1] : r.run);
         run = join_processes(&r);
     } else {
         gt_rocprof_free(r.run);

@@ -297,14 +297,14 @@ void gt_rocprof_forget_unused_names(gt_rocprof *run)
     if (run->counters) gt_store_use_strings(run->counters, strings);
 }
 
-void gt_kernel_names_note_dispatched(gt_rocprof *run)
+void gt_kernel_names_note_dispatched(gt_rocprof *run, bool all_were)
 {
     struct gt_kernel_names *names = run->kernel_names;
     if (!names) return;
     sort_names(names);
-    uint8_t *used = names_in_use(run);
+    uint8_t *used = all_were ? NULL : names_in_use(run);
     for (size_t i = 0; i < names->count; i++)
-        if (used[i] && names->items[i].full && names->items[i].text != GT_STR_NONE)
+        if ((all_were || used[i]) && names->items[i].full && names->items[i].text != GT_STR_NONE)
             gt_kernel_names_note(run, names->items[i].text, names->items[i].full);
     gt_free(used);
 }

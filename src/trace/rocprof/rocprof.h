@@ -344,10 +344,11 @@ void gt_kernel_names_set_use(gt_rocprof *run, int64_t kernel_id, uint32_t text, 
 int64_t gt_kernel_names_add(gt_rocprof *run, uint32_t text, gt_kernel_use use);
 /* For runs with short names: notes the full name of a kernel that ran, so that the report can say how many
  * kernels share a name. A reader that knows all kernels, whether they ran or not, uses the other two: one
- * sets the hash of the full name, the other notes the kernels of all dispatches. */
+ * sets the hash of the full name, the other notes the kernels of all dispatches (`all_were`: the run has no
+ * names of other kernels). */
 void gt_kernel_names_note(gt_rocprof *run, uint32_t short_name, uint64_t full_name);
 void gt_kernel_names_set_full(gt_rocprof *run, int64_t kernel_id, uint64_t full_name);
-void gt_kernel_names_note_dispatched(gt_rocprof *run);
+void gt_kernel_names_note_dispatched(gt_rocprof *run, bool all_were);
 uint64_t gt_kernel_name_hash(gt_str full_name);
 void gt_kernel_names_free(struct gt_kernel_names *names);
 /* The resources of a kernel; all unknown if none were given. */
