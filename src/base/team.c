@@ -45,9 +45,10 @@ typedef struct loop {
 } loop;
 
 typedef struct team {
-    unsigned size; /* threads, with the one that began it */
-    bool started;  /* the others were; some may have failed to start */
-    long watch_ns; /* how long a thread watches before it sleeps */
+    unsigned size;          /* threads, with the one that began it */
+    bool started;           /* the others were; some may have failed to start */
+    atomic_long watch_ns;   /* how long a thread watches before it sleeps */
+    atomic_bool is_decided; /* watch_ns: it is 0 before */
     pthread_t *threads;
     unsigned thread_count;
     GT_APART;             /* what is below changes often */
@@ -92,14 +93,14 @@ static long now_ns(void)
  * if it took too long. */
 static bool watch(const team *t, unsigned seen, loop *l)
 {
-    long end = 0;
+    long end = 0, watch_ns = atomic_load_explicit(&t->watch_ns, memory_order_relaxed);
     for (unsigned looks = 1;; looks++) {
         if (atomic_load_explicit(&t->news, memory_order_acquire) != seen) return true;
         if (l && !atomic_load_explicit(&l->helpers, memory_order_acquire)) return true;
-        if (!t->watch_ns) return false;
+        if (!watch_ns) return false;
         if (looks % LOOKS_PER_TIME == 0) {
             long now = now_ns();
-            if (!end) end = now + t->watch_ns;
+            if (!end) end = now + watch_ns;
             if (now >= end) return false;
         }
         relax();
@@ -109,7 +110,8 @@ static bool watch(const team *t, unsigned seen, loop *l)
 /* The lock is held for less time than it takes to sleep and be woken. */
 static void lock(team *t)
 {
-    for (unsigned i = 0; t->watch_ns && i < LOCK_TRIES; i++) {
+    bool tries = atomic_load_explicit(&t->watch_ns, memory_order_relaxed);
+    for (unsigned i = 0; tries && i < LOCK_TRIES; i++) {
         if (pthread_mutex_trylock(&t->lock) == 0) return;
         for (unsigned pause = 0; pause <= i; pause++) relax();
     }
@@ -208,10 +210,20 @@ static void sleep_until_news(team *t, unsigned seen)
     t->asleep--;
 }
 
+/* The first of the other threads finds out whether the cores suffice, for which it reads files of the system:
+ * the caller of the first loop need not wait for that. */
+static void decide_watching(team *t)
+{
+    long watch_ns = (long)t->size * WATCH_NS_PER_THREAD;
+    if (watch_ns > WATCH_NS_MAX) watch_ns = WATCH_NS_MAX;
+    if (t->size <= gt_threads_default()) atomic_store_explicit(&t->watch_ns, watch_ns, memory_order_relaxed);
+}
+
 static void *run_thread(void *argument)
 {
     team *t = argument;
     current = t;
+    if (!atomic_exchange(&t->is_decided, true)) decide_watching(t);
     lock(t);
     while (!t->ending) {
         loop *l = find_loop(t->loops);
@@ -235,13 +247,15 @@ static void *run_thread(void *argument)
 static void start_threads(team *t)
 {
     t->started = true;
-    if (t->size <= gt_threads_default()) {
-        t->watch_ns = (long)t->size * WATCH_NS_PER_THREAD;
-        if (t->watch_ns > WATCH_NS_MAX) t->watch_ns = WATCH_NS_MAX;
-    }
     t->threads = gt_alloc((t->size - 1) * sizeof *t->threads);
     while (t->thread_count < t->size - 1 && gt_thread_start(&t->threads[t->thread_count], run_thread, t) == 0)
         t->thread_count++;
+}
+
+void gt_team_start(void)
+{
+    team *t = current;
+    if (t && t->size > 1 && !t->started) start_threads(t);
 }
 
 /* ---- loops ---- */
@@ -304,7 +318,7 @@ void gt_parallel_each(size_t count, void (*work)(void *context, size_t index), v
         }
         return;
     }
-    if (!t->started) start_threads(t);
+    gt_team_start();
     loop l = {.work = work,
               .context = context,
               .count = count,

@@ -19,6 +19,10 @@
  * use. Inside a team it just calls, and the team around it is used. */
 void gt_team_run(unsigned threads, void (*body)(void *context), void *context);
 
+/* Starts the threads of the current team, if there are any: before something that only the caller can do, so
+ * that they are ready after it. */
+void gt_team_start(void);
+
 /* Threads of the current team; 1 if there is none. */
 unsigned gt_team_threads(void);
 /* Whether a loop that the caller is in has work left for all threads, so that another thread would only take

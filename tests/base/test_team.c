@@ -68,6 +68,39 @@ static void each_index_is_done_once(void **state)
         }
 }
 
+/* The threads of this process, from the system. */
+static unsigned running_threads(void)
+{
+    char line[256];
+    unsigned threads = 0;
+    FILE *file = fopen("/proc/self/status", "re");
+    assert_non_null(file);
+    while (fgets(line, sizeof line, file) && sscanf(line, "Threads: %u", &threads) != 1) continue;
+    fclose(file);
+    return threads;
+}
+
+static void start_early(void *context)
+{
+    unsigned before = running_threads();
+    gt_team_start();
+    assert_int_equal(running_threads(), before + gt_team_threads() - 1);
+    gt_team_start(); /* once is enough */
+    share_pieces(context);
+    assert_int_equal(running_threads(), before + gt_team_threads() - 1);
+}
+
+static void threads_can_be_started_before_a_loop(void **state)
+{
+    (void)state;
+    gt_team_start(); /* of no team */
+    for (size_t s = 0; s < GT_LENGTH(sizes); s++) {
+        counts c = {.pieces = PIECES};
+        gt_team_run(sizes[s], start_early, &c);
+        check_once(&c);
+    }
+}
+
 static void ranges_cover_all_items(void **state)
 {
     (void)state;
@@ -325,6 +358,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_index_is_done_once),
+        cmocka_unit_test(threads_can_be_started_before_a_loop),
         cmocka_unit_test(ranges_cover_all_items),
         cmocka_unit_test(without_a_team_the_caller_does_all),
         cmocka_unit_test(loops_may_be_inside_loops),

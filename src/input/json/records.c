@@ -358,10 +358,16 @@ static void show_progress(const gt_json *json, uint64_t *shown, uint64_t records
     *shown = consumed;
 }
 
-static bool worth_more_threads(const gt_json *json, unsigned threads)
+/* Whether the text from the offset on is. */
+static bool worth_more_threads(const gt_stream *stream, uint64_t offset, const gt_read_options *options)
 {
-    return threads > 1 && gt_team_threads() > 1 && gt_stream_seekable(json->stream) &&
-           gt_stream_size(json->stream) > gt_json_offset(json) + MIN_PARALLEL_BYTES;
+    return options->threads > 1 && gt_team_threads() > 1 && gt_stream_seekable(stream) &&
+           gt_stream_size(stream) > offset + MIN_PARALLEL_BYTES;
+}
+
+void gt_records_prepare(const gt_stream *stream, const gt_read_options *options)
+{
+    if (worth_more_threads(stream, 0, options)) gt_team_start();
 }
 
 bool gt_records_read(gt_json *json, const gt_record_format *format, gt_store *store,
@@ -377,7 +383,7 @@ bool gt_records_read_apart(gt_json *json, const gt_record_format *format, const 
     worker w;
     worker_begin(&w, format, stores->count, gt_store_strings(stores->items[0]));
     joint_text joint = {.len = 0};
-    bool several = worth_more_threads(json, options->threads);
+    bool several = worth_more_threads(json->stream, gt_json_offset(json), options);
     uint64_t shown = gt_stream_consumed(json->stream), since = 0;
     bool more = gt_json_next_element(json);
     while (more) {

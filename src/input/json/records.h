@@ -37,6 +37,10 @@ typedef struct gt_record_stores {
     size_t count;
 } gt_record_stores;
 
+/* Starts the threads for the arrays of a file if it is worth several, while the caller reads what is before
+ * them. */
+void gt_records_prepare(const gt_stream *stream, const gt_read_options *options);
+
 /* Reads the array at the cursor. False if the JSON is invalid; everything read before that is in the store.
  */
 bool gt_records_read(gt_json *json, const gt_record_format *format, gt_store *store,

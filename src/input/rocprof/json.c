@@ -341,6 +341,7 @@ gt_rocprof *gt_rocprof_read_stream(gt_stream *stream, const gt_read_options *opt
         options->wanted &
         ~(unsigned)GT_WANT_DISPATCH_PROCESSES; /* all dispatches of a file are of its one process */
     reading r = {.run = gt_rocprof_new_wanted(of_one), .options = options};
+    gt_records_prepare(stream, options);
     gt_progress_begin(gt_stream_path(stream), gt_stream_size(stream));
     gt_json_begin(&r.json, stream, 0);
     bool read = read_document(&r);
