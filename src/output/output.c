@@ -270,12 +270,13 @@ static int create(gt_output *output, const char *path, bool is_folder, mode_t mo
 
 bool gt_output_add_folder(gt_output *output, const char *path, gt_error *error)
 {
+    struct stat found;
+    if (stat(path, &found) == 0 && S_ISDIR(found.st_mode)) return true; /* the usual case */
     char *part = gt_strdup(path);
     int failure = 0;
     for (size_t end = 1; path[0]; end++) {
         if (path[end] && path[end] != '/') continue;
         part[end] = 0;
-        struct stat found;
         if (stat(part, &found) != 0) {
             failure = create(output, part, true, 0777);
             if (failure == EEXIST) failure = 0; /* created by another process meanwhile */
@@ -301,7 +302,8 @@ static char *real_path(const char *path)
 /* The path with the links of its folder and its own resolved. The folder must exist. */
 static char *resolve(const char *path)
 {
-    char *target = real_path(path);
+    struct stat found;
+    char *target = lstat(path, &found) == 0 ? real_path(path) : NULL;
     if (target) return target;
     char *folder = gt_path_folder(path);
     char *real_folder = real_path(folder);
