@@ -194,31 +194,50 @@ static void warn_about_unlinked(const gt_linked_view *trace, const gt_pytorch_op
     gt_warn("%s; %s to include what is not linked in gpu_timeline", text, how_to_include_unlinked(options));
 }
 
-/* gpu_timeline and gpu_timeline_by_device. NULL if the trace has no GPU events to count. */
-static const gt_table *add_timelines(const gt_linked_view *trace, const gt_devices *devices,
-                                     const gt_pytorch_options *options, gt_table_list *tables,
-                                     gt_error *error)
+static gt_pytorch_timeline_options timeline_options(const gt_pytorch_options *options)
 {
-    const gt_pytorch_timeline_options wanted = {
+    return (gt_pytorch_timeline_options){
         .include_unlinked = options->include_unlinked_kernels,
         .how_to_include = how_to_include_unlinked(options),
         .split_idle = options->split_idle,
         .micro_idle_max_us = options->micro_idle_us,
         .split_recompute = options->detect_recompute,
     };
-    gt_table *timeline = gt_pytorch_gpu_timeline(trace, wanted, error);
-    if (!timeline) return NULL;
+}
+
+/* gpu_timeline. False if the trace has no GPU events to count. */
+static bool add_timeline(gt_sheet_inputs *in, const gt_linked_view *trace, gt_table_list *tables,
+                         gt_error *error)
+{
+    gt_table *timeline = gt_pytorch_gpu_timeline(trace, timeline_options(in->options), error);
+    if (!timeline) return false;
     gt_table_list_add(tables, timeline);
-    gt_table *by_device =
-        options->extra_sheets ? gt_pytorch_gpu_timeline_by_device(trace, devices, wanted) : NULL;
-    if (by_device) gt_table_list_add(tables, by_device);
-    return timeline;
+    in->total_ms = gt_pytorch_total_time_ms(timeline);
+    return true;
+}
+
+/* gpu_timeline_by_device, and what the timelines do not count. */
+static void add_device_timeline(gt_sheet_inputs *in, const gt_linked_view *trace, gt_table_list *tables)
+{
+    const gt_pytorch_options *options = in->options;
+    if (options->extra_sheets) {
+        in->devices = gt_devices_find(&trace->events);
+        gt_table *by_device =
+            gt_pytorch_gpu_timeline_by_device(trace, &in->devices, timeline_options(options));
+        if (by_device) gt_table_list_add(tables, by_device);
+    }
+    warn_about_unlinked(trace, options);
+    if (trace->gpu_only && options->reference_messages)
+        gt_info("Detected GPU-only trace. Skipping CPU-dependent analysis and generating only GPU timeline "
+                "and kernel summary.");
+    else if (trace->gpu_only)
+        gt_info("the trace has no CPU ops; the sheets that need them are omitted");
 }
 
 /* ---- all sheets ---- */
 
-/* First the devices and the timeline, whose total time others need, and the launchers. */
-enum { PART_TIMELINES, PART_LAUNCHERS, FIRST_PARTS };
+/* First the timeline, whose total time others need, the devices and the launchers. */
+enum { PART_TIMELINE, PART_DEVICES, PART_LAUNCHERS, FIRST_PARTS };
 /* Then all others. Collectives are in the store, whose strings are those of the trace. */
 enum { PART_OPS, PART_PERFORMANCE, PART_KERNELS, PART_COLLECTIVES, OTHER_PARTS };
 
@@ -231,23 +250,14 @@ static bool make_first_part(void *context, size_t part)
 {
     sheets_job *job = context;
     gt_sheet_inputs *in = job->in;
-    if (part == PART_LAUNCHERS) {
-        in->launchers = gt_launchers_find(in->trace);
-        return true;
-    }
     gt_linked_view trace = *in->trace;
     trace.strings = job->parts.own[part];
-    if (in->options->extra_sheets) in->devices = gt_devices_find(&trace.events);
-    const gt_table *timeline =
-        add_timelines(&trace, &in->devices, in->options, &job->parts.sheets[part], &job->parts.errors[part]);
-    if (!timeline) return false;
-    in->total_ms = gt_pytorch_total_time_ms(timeline);
-    warn_about_unlinked(&trace, in->options);
-    if (trace.gpu_only && in->options->reference_messages)
-        gt_info("Detected GPU-only trace. Skipping CPU-dependent analysis and generating only GPU timeline "
-                "and kernel summary.");
-    else if (trace.gpu_only)
-        gt_info("the trace has no CPU ops; the sheets that need them are omitted");
+    gt_table_list *sheets = &job->parts.sheets[part];
+    if (part == PART_TIMELINE) return add_timeline(in, &trace, sheets, &job->parts.errors[part]);
+    if (part == PART_DEVICES)
+        add_device_timeline(in, &trace, sheets);
+    else
+        in->launchers = gt_launchers_find(in->trace);
     return true;
 }
 
