@@ -27,7 +27,6 @@ enum {
     LOCK_TRIES = 64,
     WOKEN_BY_CALLER = 4, /* threads */
     WOKEN_BY_HELPER = 2,
-    MANY_THREADS = 4,
     HUGE_PAGE = 2 * 1024 * 1024,
 };
 
@@ -403,7 +402,7 @@ void gt_team_run(unsigned threads, void (*body)(void *context), void *context)
         return;
     }
     team t = {.size = threads ? threads : gt_threads_default()};
-    gt_memory_touch_with(t.size >= MANY_THREADS ? touch : NULL);
+    gt_memory_touch_with(t.size >= GT_MANY_THREADS ? touch : NULL);
     pthread_mutex_init(&t.lock, NULL);
     pthread_cond_init(&t.begun, NULL);
     pthread_cond_init(&t.left, NULL);

@@ -25,6 +25,9 @@ void gt_team_start(void);
 
 /* Threads of the current team; 1 if there is none. */
 unsigned gt_team_threads(void);
+/* From so many threads on, different work at the same time is worth what it needs in addition: memory, and
+ * what each part does for itself. */
+enum { GT_MANY_THREADS = 4 };
 /* Whether a loop that the caller is in has work left for all threads, so that another thread would only take
  * time from them. */
 bool gt_team_is_busy(void);

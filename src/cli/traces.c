@@ -265,8 +265,7 @@ static bool has_only_csvs(const gt_destinations *to)
 /* Many threads use freed memory again at once, and so do many traces. */
 static bool goes_in_steps(const gt_trace_call *trace)
 {
-    enum { FEW_THREADS = 3 };
-    return !trace->read->is_part && gt_team_threads() <= FEW_THREADS;
+    return !trace->read->is_part && gt_team_threads() < GT_MANY_THREADS;
 }
 
 bool gt_trace_make_report(const gt_trace_call *trace, gt_trace_kind kind, const gt_report_hooks *hooks,

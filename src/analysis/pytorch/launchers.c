@@ -250,7 +250,11 @@ static void find_launchers_or_calls(void *context, size_t index)
 gt_launchers gt_launchers_find(const gt_linked_view *trace)
 {
     gt_launchers l = {0};
-    gt_parallel_each(2, find_launchers_or_calls, &(launcher_search){trace, &l});
+    launcher_search search = {trace, &l};
+    if (gt_team_threads() >= GT_MANY_THREADS)
+        gt_parallel_each(2, find_launchers_or_calls, &search);
+    else
+        for (size_t i = 0; i < 2; i++) find_launchers_or_calls(&search, i);
     measure(trace, &l);
     return l;
 }

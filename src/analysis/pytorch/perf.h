@@ -80,9 +80,6 @@ void gt_perf_free(gt_perf *perf);
  * if no result depends on those before it, and nothing asks another program. */
 gt_perf *gt_perf_beside(const gt_perf *perf, const gt_linked_view *trace);
 bool gt_perf_may_be_beside(const gt_perf *perf);
-/* From so many threads on, work at the same time is worth what it needs in addition: memory, and models that
- * are evaluated again. */
-enum { GT_PERF_BESIDE_THREADS = 4 };
 
 /* The model for an event with the given name; NULL if there is none. */
 const gt_model *gt_perf_model(gt_perf *perf, uint32_t row, uint32_t name);

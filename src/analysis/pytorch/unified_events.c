@@ -330,7 +330,7 @@ static bool roots_are_independent(const search *s)
 {
     if (s->trace->has_python || s->trace->recorded != s->trace->count) return false;
     return !s->perf->gradients->count ||
-           (gt_team_threads() >= GT_PERF_BESIDE_THREADS && gt_perf_may_be_beside(s->perf));
+           (gt_team_threads() >= GT_MANY_THREADS && gt_perf_may_be_beside(s->perf));
 }
 
 static void descend_from_roots(search *s)

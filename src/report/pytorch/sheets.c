@@ -23,8 +23,8 @@ void gt_add_if_any(gt_table_list *tables, gt_table *table)
  * extension, phases and overlaps cache is not for several parts at once. */
 static bool goes_in_turn(const gt_sheet_inputs *in)
 {
-    return gt_team_threads() < GT_PERF_BESIDE_THREADS || gt_memory_limit_set() || in->extension ||
-           in->phases || in->overlaps;
+    return gt_team_threads() < GT_MANY_THREADS || gt_memory_limit_set() || in->extension || in->phases ||
+           in->overlaps;
 }
 
 static bool add_kernel_sheets(const gt_sheet_inputs *in, const gt_linked_view *trace, gt_table_list *tables,
