@@ -316,7 +316,6 @@ static void write_link(linker *l, uint32_t row, uint32_t slot, void *context)
     for (size_t i = 0; i < count; i++) {
         l->trace->link_runtime[*next] = row;
         l->trace->link_gpu[(*next)++] = gpu[i];
-        gt_state_launch(l->trace, row, gpu[i]);
     }
 }
 
@@ -328,6 +327,7 @@ static void write_links(void *context, size_t begin, size_t end)
 }
 
 typedef struct limited_links {
+    uint8_t *is_launched; /* by row: 1 for GPU events that have a launch */
     size_t capacity, other_capacity, not_linked;
 } limited_links;
 
@@ -338,7 +338,7 @@ static void link_limited(linker *l, uint32_t row, uint32_t slot, void *context)
     size_t count;
     uint32_t one;
     const uint32_t *gpu = launched_by(l, row, slot, &one, &count);
-    if (is_graph_launch(l, row) && count && trace->parent[gpu[0]] != GT_NO_EVENT &&
+    if (is_graph_launch(l, row) && count && limit->is_launched[gpu[0]] &&
         trace->link_count > SHARED_LINKS_MAX) {
         limit->not_linked++;
         return;
@@ -347,7 +347,7 @@ static void link_limited(linker *l, uint32_t row, uint32_t slot, void *context)
         size_t other = trace->link_count;
         GT_PUSH(trace->link_runtime, trace->link_count, limit->capacity, row);
         GT_PUSH(trace->link_gpu, other, limit->other_capacity, gpu[i]);
-        trace->parent[gpu[i]] = row;
+        limit->is_launched[gpu[i]] = 1;
     }
 }
 
@@ -355,8 +355,9 @@ static void link_limited(linker *l, uint32_t row, uint32_t slot, void *context)
  * links. Above SHARED_LINKS_MAX, GPU events that already have a launch get no more. */
 static void link_in_order(linker *l)
 {
-    limited_links limit = {0};
+    limited_links limit = {.is_launched = gt_alloc_zero(l->trace->count, 1)};
     each_row(l, 0, l->trace->count, is_runtime, link_limited, &limit);
+    gt_free(limit.is_launched);
     if (limit.not_linked)
         gt_warn("%zu graph launches that share an id with earlier ones are not linked (limit: %d links)",
                 limit.not_linked, SHARED_LINKS_MAX);
@@ -384,10 +385,8 @@ static void make_links(linker *l)
     gt_free(l->range_links);
 }
 
-gt_pytorch_linked *gt_pytorch_link(gt_pytorch_tree *tree)
+void gt_state_find_links(gt_pytorch_state *trace)
 {
-    gt_pytorch_state *trace = tree->state;
-    gt_free(tree);
     linker l = {.trace = trace, .id_column = find_id_column(trace)};
     l.slots = gt_id_slots_new(trace->count, ids_of_gpu_events, &l);
     index_flows(&l);
@@ -405,6 +404,19 @@ gt_pytorch_linked *gt_pytorch_link(gt_pytorch_tree *tree)
     gt_free(l.graph_begin);
     gt_free(l.graph_rows);
     gt_id_slots_free(&l.slots);
+}
+
+static void note_parents(void *context, size_t begin, size_t end)
+{
+    gt_pytorch_state *trace = context;
+    for (size_t i = begin; i < end; i++) gt_state_launch(trace, trace->link_runtime[i], trace->link_gpu[i]);
+}
+
+gt_pytorch_linked *gt_pytorch_link(gt_pytorch_tree *tree)
+{
+    gt_pytorch_state *trace = tree->state;
+    gt_free(tree);
+    gt_parallel_ranges(trace->link_count, GT_ROWS_GRAIN, note_parents, trace);
     gt_state_publish(trace);
     gt_pytorch_linked *linked = gt_alloc(sizeof *linked);
     linked->state = trace;

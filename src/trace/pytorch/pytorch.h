@@ -228,9 +228,9 @@ gt_pytorch_read *gt_pytorch_new(const gt_pytorch_stores *stores, bool has_python
 /* Takes the frames out of the trace, for those who are done with them earlier: the caller frees them. Views
  * that were copied before still have them. NULL: there are none. */
 gt_store *gt_pytorch_read_take_frames(gt_pytorch_read *read);
-/* Builds the call tree. Consumes `read`. */
+/* Builds the call tree, and finds the launches. Consumes `read`. */
 gt_pytorch_tree *gt_pytorch_build_tree(gt_pytorch_read *read);
-/* Links launches and GPU events by the rules of TraceLens. Consumes `tree`. */
+/* Links calls of the tree and the GPU events that they launch, by the rules of TraceLens. Consumes `tree`. */
 gt_pytorch_linked *gt_pytorch_link(gt_pytorch_tree *tree);
 /* Corrects the links where the rules of TraceLens, which gt_pytorch_link follows, are wrong; see launches.c.
  */

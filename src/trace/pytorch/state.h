@@ -17,7 +17,7 @@ typedef struct gt_pytorch_state {
     /* From gt_pytorch_new on. */
     gt_interner *strings;
     gt_store *store;
-    gt_store *flow_events; /* freed by gt_pytorch_link, which alone uses it; then NULL */
+    gt_store *flow_events; /* freed by gt_state_find_links, which alone uses it; then NULL */
     struct gt_tracks *tracks;
     const gt_comm_kernels *communication;
     size_t count, recorded, uid_count;
@@ -32,17 +32,18 @@ typedef struct gt_pytorch_state {
     gt_store *memory;
     gt_trace_facts facts;
 
-    /* From gt_pytorch_build_tree on; gt_pytorch_link adds the parents of GPU events. */
+    /* From gt_pytorch_build_tree on; gt_pytorch_link adds the parents of GPU events from the links. */
     uint32_t *parent;
     uint32_t *preorder, *subtree_end;
     uint32_t numbered;
     gt_ancestors ops_above;
 
-    /* From gt_pytorch_link on. */
     uint32_t *link_runtime, *link_gpu;
     size_t link_count;
     gt_map owners; /* from a process of GPU events (in most traces a device) to the process whose calls launch
                       them, as string ids; GT_NO_OWNER: several do. Empty if only one process launches */
+
+    /* From gt_pytorch_link on. */
     uint8_t *recompute;
     uint32_t *late_roots;
     size_t late_root_count;
@@ -57,6 +58,9 @@ struct gt_pytorch_tree {
 struct gt_pytorch_linked {
     gt_pytorch_state *state;
 };
+
+/* Finds the launches and their owners, which need no tree. */
+void gt_state_find_links(gt_pytorch_state *state);
 
 /* Copies counts and pointers into the view. Every function that other folders call and that changes the state
  * ends with this. */

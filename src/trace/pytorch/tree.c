@@ -162,16 +162,33 @@ static void allocate_array(void *context, size_t index)
 }
 enum { TREE_ARRAYS = 3 };
 
-gt_pytorch_tree *gt_pytorch_build_tree(gt_pytorch_read *read)
+static void nest_rows(gt_pytorch_state *trace)
 {
-    gt_pytorch_state *trace = read->state;
-    gt_free(read);
     gt_parallel_each(TREE_ARRAYS, allocate_array, trace);
     gt_thread_rows threads = rows_by_thread(trace);
     gt_state_nest(trace, &threads, GT_ROWS_GRAIN);
     gt_free(threads.rows);
     gt_free(threads.ends);
     gt_state_find_ops_above(trace);
+}
+
+static void nest_or_link(void *context, size_t index)
+{
+    if (index == 0)
+        nest_rows(context);
+    else
+        gt_state_find_links(context);
+}
+
+gt_pytorch_tree *gt_pytorch_build_tree(gt_pytorch_read *read)
+{
+    gt_pytorch_state *trace = read->state;
+    gt_free(read);
+    /* Both are many short loops, which leave threads without work. */
+    if (gt_team_threads() >= GT_MANY_THREADS)
+        gt_parallel_each(2, nest_or_link, trace);
+    else
+        for (size_t i = 0; i < 2; i++) nest_or_link(trace, i);
     gt_state_publish(trace);
     gt_pytorch_tree *tree = gt_alloc(sizeof *tree);
     tree->state = trace;
