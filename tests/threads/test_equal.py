@@ -43,6 +43,7 @@ def pytorch_cases(folder):
         path = os.path.join(folder, f"long_{name}.json")
         write_repeated(os.path.join(FIXTURES, "pytorch", name + ".json.gz"), path, times)
         write_repeated(os.path.join(FIXTURES, "pytorch", name + ".json.gz"), path + ".gz", times)
+        found[f"pytorch long {name} with call stacks"] = f"pytorch {path} --include_call_stack {ALL_OUTPUTS}"
         found[f"report long {name}"] = f"report {path} {ALL_OUTPUTS}"
         found[f"report long {name} gzip"] = f"report {path}.gz {ALL_OUTPUTS}"
         found[f"pytorch long {name}"] = (f"pytorch {path} --enable_kernel_summary --short_kernel_study --extra "
@@ -91,6 +92,8 @@ def real_cases():
     for path in sorted(glob.glob(os.path.join(CONFORMANCE_TRACES, "*.json.gz"))):
         name, rocprof = os.path.basename(path), "rocprof" in os.path.basename(path)
         found[f"real {name}"] = f"{'rocprof' if rocprof else 'report'} {path} {ALL_OUTPUTS}"
+        if not rocprof:
+            found[f"real {name} with call stacks"] = f"pytorch {path} --include_call_stack --output_csvs_dir OUT/csv"
     return found
 
 

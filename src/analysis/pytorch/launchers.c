@@ -50,7 +50,8 @@ static bool is_passed(const void *context, uint32_t row)
 {
     const finder *f = context;
     uint8_t kind = f->trace->kind[row];
-    return kind == GT_KIND_PYTHON || (kind == GT_KIND_CPU_OP && f->trace->name[row] == f->execute);
+    if (kind == GT_KIND_PYTHON) return true;
+    return f->execute != GT_STR_NONE && kind == GT_KIND_CPU_OP && f->trace->name[row] == f->execute;
 }
 
 static gt_ancestors find_callers(finder *f)

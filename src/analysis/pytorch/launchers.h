@@ -21,7 +21,7 @@ typedef struct gt_launchers {
     gt_launcher *items; /* by start of the launcher; ties by the uid of the first kernel */
     size_t count;
     uint32_t *kernels; /* rows of GPU events */
-    gt_calls *calls;   /* of the trace, for others, too */
+    gt_calls *calls;   /* of the trace, for others, too; their strings are those of the trace */
 } gt_launchers;
 
 gt_launchers gt_launchers_find(const gt_linked_view *trace);

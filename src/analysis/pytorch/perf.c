@@ -57,7 +57,9 @@ gt_perf *gt_perf_new(const gt_linked_view *trace, const gt_launchers *launchers,
     p->trace = trace;
     p->launchers = launchers;
     p->overlaps = overlaps;
-    p->calls = launchers->calls;
+    p->own_calls = *launchers->calls;
+    p->own_calls.trace = trace; /* whose strings are those of the sheets */
+    p->calls = &p->own_calls;
     p->gradients = gt_gradients_link(p->calls);
     p->models = gt_models_new(trace->strings);
     p->extension = options.extension;

@@ -44,7 +44,8 @@ typedef struct gt_perf {
     const gt_overlaps *overlaps; /* NULL: overlap is not reported */
     const gt_gpu_arch *arch;     /* NULL: unknown */
     gt_simulator *simulator;     /* NULL: none */
-    const gt_calls *calls;       /* those of the launchers */
+    gt_calls own_calls;          /* the arrays are those of the launchers, the trace is the one above */
+    const gt_calls *calls;       /* these, or those of another one beside it */
     gt_gradients *gradients;
     size_t *gradient_begins; /* by index in gradients->numbers: GPU events of the gradients before it; one
                                 entry more */
