@@ -5,6 +5,7 @@
 
 84 kernels are instances of 27 templates, in every format of rocprofv3. Expected rows are computed from the generated run.
 """
+import json
 import os
 import random
 import shutil
@@ -84,6 +85,32 @@ def check_distinct(tally, binary, folder):
     tally.add("distinct names: no warning", [done.stderr] if "short names" in done.stderr else [])
 
 
+def process_with(kernel_id, full_name):
+    """A process that dispatches one kernel with the short name k."""
+    size = {"x": 1, "y": 1, "z": 1}
+    return {"metadata": {"pid": 1, "init_time": 0, "fini_time": 1000},
+            "kernel_symbols": [{"kernel_id": kernel_id, "code_object_id": 1, "kernel_name": "k.kd", "truncated_kernel_name": "k",
+                                "formatted_kernel_name": full_name}],
+            "buffer_records": {"kernel_dispatch": [
+                {"thread_id": 1, "correlation_id": {"internal": 1, "external": 0}, "start_timestamp": 100, "end_timestamp": 200,
+                 "dispatch_info": {"agent_id": {"handle": 1}, "queue_id": {"handle": 1}, "kernel_id": kernel_id, "dispatch_id": 1,
+                                   "workgroup_size": size, "grid_size": size}}]}}
+
+
+def check_repeated(tally, binary, folder):
+    """Of a repeated key the last value counts, so that the kernel of the first one is not in the report."""
+    os.makedirs(folder)
+    path = os.path.join(folder, "1_results.json")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write('{"rocprofiler-sdk-tool": %s, "rocprofiler-sdk-tool": %s}'
+                   % tuple(json.dumps([process_with(kernel, name)]) for kernel, name in ((1, "k<int>(a)"), (2, "k<float>(b)"))))
+    out = os.path.join(folder, "out")
+    done = harness.run([binary, "rocprof", path, "--output_csvs_dir", out])
+    tally.add("repeated: no warning", [done.stderr] if done.code or "short name" in done.stderr else [])
+    rows = harness.read_csv(os.path.join(out, "kernel_summary.csv"))[1]
+    tally.add("repeated: one kernel", [] if [row[:2] for row in rows] == [["k", "1"]] else [str(rows)])
+
+
 def check_stats(tally, binary, folder):
     """Statistics without a trace."""
     os.makedirs(folder)
@@ -112,6 +139,7 @@ def check_formats(test):
 
 PARTS = (lambda test: check_distinct(test.tally, test.binary, os.path.join(test.folder, "distinct")),
          lambda test: check_stats(test.tally, test.binary, os.path.join(test.folder, "stats")),
+         lambda test: check_repeated(test.tally, test.binary, os.path.join(test.folder, "repeated")),
          check_formats)
 
 if __name__ == "__main__":

@@ -115,6 +115,7 @@ typedef struct reading {
     size_t more_count, more_capacity;
     const gt_read_options *options;
     bool has_tool, has_process, has_buffer_records;
+    bool is_repeated; /* the first process was read more than once, and kernels of all times have names */
 } reading;
 
 /* Of a repeated key the last value counts, so every array starts a new store. */
@@ -229,6 +230,7 @@ static bool name_kernels(reading *r)
 static bool read_process(reading *r)
 {
     gt_rocprof *run = r->run;
+    r->is_repeated |= run->process_count > 0;
     run->process_count = 0; /* of a repeated key the last value counts */
     if (run->wanted & ~(unsigned)(GT_WANT_ALL_PROCESSES | GT_WANT_DISPATCH_DETAILS))
         r->extra = gt_rocprof_extra_new(run, r->options);
@@ -330,9 +332,10 @@ static bool accept(reading *r, bool read, const char *path, gt_error *error)
 }
 
 /* Only kernels that were dispatched or have counters got a name. */
-static void note_dispatched(gt_rocprof *run)
+static void note_dispatched(gt_rocprof *run, bool is_repeated)
 {
-    gt_kernel_names_note_dispatched(run, !run->counters || !gt_store_count(run->counters));
+    bool has_counters = run->counters && gt_store_count(run->counters);
+    gt_kernel_names_note_dispatched(run, !is_repeated && !has_counters);
 }
 
 gt_rocprof *gt_rocprof_read_stream(gt_stream *stream, const gt_read_options *options, gt_error *error)
@@ -350,7 +353,7 @@ gt_rocprof *gt_rocprof_read_stream(gt_stream *stream, const gt_read_options *opt
     if (accept(&r, read, gt_stream_path(stream), error)) {
         if (!gt_stream_seekable(stream)) gt_rocprof_forget_unused_names(r.run);
         for (size_t i = 0; !options->full_names && i <= r.more_count; i++)
-            note_dispatched(i ? r.more[i - 1] : r.run);
+            note_dispatched(i ? r.more[i - 1] : r.run, r.is_repeated);
         run = join_processes(&r);
     } else {
         gt_rocprof_free(r.run);
