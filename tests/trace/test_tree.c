@@ -163,6 +163,17 @@ static void execute_ops_are_skipped(void **unused)
     assert_launchers(&t, "conv_bn_fused 5 5");
 }
 
+/* No event of the trace is called execute. */
+static void ops_without_a_name_are_not_skipped(void **unused)
+{
+    (void)unused;
+    text t = begin();
+    cpu(&t, "aten::outer", 1000, 100);
+    put(&t, ",{\"ph\":\"X\",\"cat\":\"cpu_op\",\"pid\":100,\"tid\":100,\"ts\":1010,\"dur\":50}");
+    launch(&t, "k", 1020, 5, 1200, 5, 7);
+    assert_launchers(&t, " 5 5");
+}
+
 static void communication_counts_in_subtrees_but_is_no_launcher(void **unused)
 {
     (void)unused;
@@ -367,6 +378,7 @@ int main(void)
         cmocka_unit_test(a_graph_launch_owns_all_gpu_events_of_its_id),
         cmocka_unit_test(a_call_inside_a_call_is_its_own_launcher),
         cmocka_unit_test(execute_ops_are_skipped),
+        cmocka_unit_test(ops_without_a_name_are_not_skipped),
         cmocka_unit_test(communication_counts_in_subtrees_but_is_no_launcher),
         cmocka_unit_test(gpu_events_without_a_flow_event_are_not_linked),
         cmocka_unit_test(calls_that_launch_nothing_can_be_unlinked),
