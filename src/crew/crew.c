@@ -34,6 +34,7 @@ enum {
     SIGNAL_WAIT_MS = 500, /* between the death of a process and the sentence about it: the launcher may be
                              ending all of them, and then the signal is the reason */
     SPEAKER_MS = 5000,    /* until process 0 has said why MPI cannot start, on a busy machine */
+    HEARD_MS = 300,       /* until the launcher has read what it said: it ends all as soon as one ends */
     LOOK_S = 1,           /* between looks for a note */
     NOTE_MS = 6000,       /* until process 0 has read a note */
     SAID_MAX = 1000,
@@ -210,10 +211,8 @@ static _Noreturn void abort_crew(unsigned more, const char *format, va_list args
     begin_ending(c);
     /* Before MPI has started, the others cannot tell process 0, but it fails in the same way: it speaks
      * before the launcher hears of the end of another process, and ends all. */
-    if (is_speaker(c))
-        print_end(c, error.text, more);
-    else if (!c->is_ready)
-        poll(NULL, 0, SPEAKER_MS);
+    if (is_speaker(c)) print_end(c, error.text, more);
+    if (!c->is_ready) poll(NULL, 0, is_speaker(c) ? HEARD_MS : SPEAKER_MS);
     leave(c, GT_WIRE_ABORT, 1, ABORT_MS);
 }
 
