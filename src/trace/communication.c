@@ -119,22 +119,34 @@ static const char *const hints[] = {
     "userbuffers",
 };
 
-/* By letter: the first hint that begins with it; GT_LENGTH(hints) if none does. */
-static void index_hints(uint8_t first[256])
+/* Where hints may begin, so that the whole table is compared at few places of a name. */
+typedef struct hint_index {
+    uint8_t first[256];   /* by letter: the first hint that begins with it */
+    uint32_t second[256]; /* by letter: a bit for each that comes after it in a hint: see letter_bit */
+} hint_index;
+
+/* The same for both cases of a letter. Others may share it. */
+static uint32_t letter_bit(char letter)
 {
-    memset(first, GT_LENGTH(hints), 256);
+    return UINT32_C(1) << (letter & 31);
+}
+
+static void index_hints(hint_index *index)
+{
     for (size_t i = GT_LENGTH(hints); i-- > 0;) {
         uint8_t letter = (uint8_t)hints[i][0];
-        first[letter] = (uint8_t)i;
-        if (letter >= 'a' && letter <= 'z') first[letter - 32] = (uint8_t)i;
+        uint8_t upper = letter >= 'a' && letter <= 'z' ? letter - 32 : letter;
+        index->first[letter] = index->first[upper] = (uint8_t)i;
+        index->second[letter] |= letter_bit(hints[i][1]);
+        index->second[upper] = index->second[letter];
     }
 }
 
-static bool has_hint(const uint8_t first[256], gt_str name)
+static bool has_hint(const hint_index *index, gt_str name)
 {
-    for (size_t at = 0; at < name.len; at++) {
-        size_t i = first[(uint8_t)name.bytes[at]];
-        if (i == GT_LENGTH(hints)) continue;
+    for (size_t at = 0; at + 1 < name.len; at++) {
+        if (!(index->second[(uint8_t)name.bytes[at]] & letter_bit(name.bytes[at + 1]))) continue;
+        size_t i = index->first[(uint8_t)name.bytes[at]];
         for (char letter = hints[i][0]; i < GT_LENGTH(hints) && hints[i][0] == letter; i++) {
             size_t len = strlen(hints[i]);
             if (len <= name.len - at && strncasecmp(name.bytes + at, hints[i], len) == 0) return true;
@@ -164,9 +176,9 @@ bool gt_is_communication(gt_str name)
 
 struct gt_comm_kernels {
     bool tracelens, others;
-    uint8_t first_hint[256]; /* index_hints */
-    gt_python_regex table;   /* of `others`: one group per family, so that a name is searched once */
-    atomic_bool has_table;   /* compiled when the first name with a hint is met: mostly there is none */
+    hint_index hints;
+    gt_python_regex table; /* of `others`: one group per family, so that a name is searched once */
+    atomic_bool has_table; /* compiled when the first name with a hint is met: mostly there is none */
     pthread_mutex_t table_lock;
     struct own {
         const char *text;
@@ -197,7 +209,7 @@ gt_comm_kernels *gt_comm_kernels_new(unsigned sets)
     comm->tracelens = sets & GT_COMM_TRACELENS;
     comm->others = sets & GT_COMM_OTHERS;
     pthread_mutex_init(&comm->table_lock, NULL);
-    index_hints(comm->first_hint);
+    index_hints(&comm->hints);
     return comm;
 }
 
@@ -253,7 +265,7 @@ static const char *search(gt_comm_kernels *comm, gt_str name)
     const char *family = NULL;
     for (size_t i = 0; i < comm->own_count && !family; i++)
         if (matches(comm, &comm->own[i].regex, comm->own[i].text, name, &match)) family = comm->own[i].text;
-    if (!family && comm->others && has_hint(comm->first_hint, name) &&
+    if (!family && comm->others && has_hint(&comm->hints, name) &&
         matches(comm, table_of(comm), "communication kernels", name, &match)) {
         size_t i = 0;
         while (i + 1 < GT_LENGTH(others) && !match.groups[i + 1].bytes) i++;
