@@ -1,6 +1,7 @@
 /* From a trace to its findings: schedule, idle causes, the GPU's rates, rules and trust. */
 #include "findings/findings.h"
 #include "base/memory.h"
+#include "base/team.h"
 #include "findings/gpu_facts.h"
 
 #include <math.h>
@@ -98,6 +99,16 @@ static gt_finding_list *run_rules(const gt_findings *f)
 
 /* ---- all of it ---- */
 
+/* Idle time and what is known of the GPU's work, which know nothing of each other. */
+static void look_at_gpu(void *context, size_t part)
+{
+    gt_findings *f = context;
+    if (part == 0)
+        f->idle = gt_idle_find(f->schedule);
+    else
+        f->facts = gt_gpu_facts_new(f->schedule, &f->gpu);
+}
+
 gt_findings *gt_findings_of_schedule(gt_schedule *schedule, const gt_findings_options *options)
 {
     gt_findings *f = gt_alloc_zero(1, sizeof *f);
@@ -106,10 +117,9 @@ gt_findings *gt_findings_of_schedule(gt_schedule *schedule, const gt_findings_op
     f->per = "trace";
     f->gpu = find_rates(schedule, options->gpu);
     gt_replay_prepare(schedule);
-    f->idle = gt_idle_find(schedule);
+    gt_parallel_each(schedule->op_count ? 2 : 1, look_at_gpu, f);
     if (schedule->op_count) {
         measure(f);
-        f->facts = gt_gpu_facts_new(schedule, &f->gpu);
         f->list = run_rules(f);
     } else {
         f->list = gt_alloc_zero(1, sizeof *f->list);

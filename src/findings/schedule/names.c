@@ -3,6 +3,7 @@
 #include "findings/schedule/names.h"
 
 #include "base/memory.h"
+#include "base/team.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -206,7 +207,10 @@ static bool has_any_word(gt_str name, match_how how, const char *words)
     return false;
 }
 
-enum { LOWER_MAX = 4096 }; /* names are compared in any case up to here */
+enum {
+    LOWER_MAX = 4096, /* names are compared in any case up to here */
+    NAMES_AT_ONCE = 256,
+};
 
 static gt_str lower_case(gt_str name, char *out)
 {
@@ -234,11 +238,24 @@ uint64_t gt_name_bits_of(gt_str name, unsigned kinds)
     return bits;
 }
 
+typedef struct all_names {
+    const gt_interner *strings;
+    const uint8_t *seen;
+    uint64_t *bits;
+} all_names;
+
+static void find_bits(void *context, size_t begin, size_t end)
+{
+    const all_names *names = context;
+    for (size_t id = begin; id < end; id++)
+        if (id != GT_STR_NONE && names->seen[id])
+            names->bits[id] = gt_name_bits_of(gt_interner_get(names->strings, (uint32_t)id), names->seen[id]);
+}
+
 void gt_find_name_bits(gt_schedule *schedule, const uint8_t *seen, uint32_t count)
 {
-    uint64_t *bits = gt_alloc_zero(count, sizeof *bits);
-    for (uint32_t id = GT_STR_EMPTY; id < count; id++)
-        if (seen[id]) bits[id] = gt_name_bits_of(gt_interner_get(schedule->strings, id), seen[id]);
-    schedule->name_bits = bits;
+    all_names names = {schedule->strings, seen, gt_alloc_zero(count, sizeof *names.bits)};
+    gt_parallel_ranges(count, NAMES_AT_ONCE, find_bits, &names);
+    schedule->name_bits = names.bits;
     schedule->name_count = count;
 }
