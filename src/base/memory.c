@@ -258,6 +258,14 @@ void gt_memory_touch_with(gt_touch_function *function)
     if (program_pages) gt_pages_share(program_pages, function);
 }
 
+/* Returning pages interrupts the cores of all threads and takes a system call per piece, and they are fresh
+ * ones when they are needed again: many threads keep them, unless there is a limit. */
+static bool keeps_pages(void)
+{
+    return atomic_load_explicit(&touch, memory_order_relaxed) && !heap &&
+           !(program_pages && gt_pages_limit_bytes(program_pages));
+}
+
 static void touch_fresh(void *begin, size_t bytes)
 {
     gt_touch_function *function = atomic_load_explicit(&touch, memory_order_acquire);
@@ -454,7 +462,7 @@ bool gt_memory_is_outside(const void *block)
 static void leave_room(void)
 {
     uint64_t anonymous, all;
-    gt_pages_give_back(program_pages);
+    gt_memory_give_back();
     gt_drop_code(); /* most of it is for reading */
     if (!gt_resident_memory(&anonymous, &all)) all = 0;
     uint64_t limit = outside.peak - outside.peak / 8, least = all + OUTSIDE_ROOM;
@@ -485,14 +493,14 @@ void gt_memory_trim(void)
 #ifdef __GLIBC__
     /* The memory of a process that uses the library is not ours to arrange. AddressSanitizer has a heap of
      * its own: that of glibc is then never made, and two threads that trim it at once crash. */
-    if (!heap && !GT_ADDRESS_SANITIZER) malloc_trim(0);
+    if (!heap && !GT_ADDRESS_SANITIZER && !keeps_pages()) malloc_trim(0);
 #endif
 }
 
 void gt_memory_give_back(void)
 {
     gt_pages *pool = current_pool(false);
-    if (pool) gt_pages_give_back(pool);
+    if (pool && !keeps_pages()) gt_pages_give_back(pool);
 }
 
 void gt_memory_in_steps(bool on)

@@ -97,10 +97,10 @@ typedef enum gt_outside_rest {
 void gt_memory_outside_rest(gt_outside_rest kind);
 
 /* Returns freed memory to the system, after a step that needed much for a short time. Does nothing in a
- * guarded call. */
+ * guarded call, and nothing if many threads share the memory (gt_memory_touch_with) and it has no limit. */
 void gt_memory_trim(void);
 /* Returns freed large blocks to the system: before many small blocks are allocated, which cannot use their
- * memory again. */
+ * memory again. Nothing if many threads share the memory, as above. */
 void gt_memory_give_back(void);
 /* A program that makes one thing in steps, each with its own code and its own large blocks: between two
  * steps, gt_memory_next_step returns freed large blocks and the pages of the program's code to the system, so

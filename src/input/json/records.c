@@ -24,7 +24,6 @@ enum {
     MAX_SEPARATOR = 64,                   /* most bytes between two records that are remembered */
     MAX_JOINT = 256,                      /* most bytes between two records that are searched for */
     PROGRESS_RECORDS = 4096,
-    TRIM_MAX_THREADS = 4,
 };
 
 /* The last text between two records: nearly always the same, so that one comparison is enough. */
@@ -333,9 +332,7 @@ static bool read_parallel(gt_json *json, const gt_record_format *format, const g
     gt_free(job.chunks);
     gt_free(job.workers);
     pthread_mutex_destroy(&job.lock);
-    /* The buffers and strings of the workers. Many threads use them again, and returning them takes a system
-     * call per piece. */
-    if (!format->is_first && threads <= TRIM_MAX_THREADS) gt_memory_trim();
+    if (!format->is_first) gt_memory_trim(); /* the buffers and strings of the workers */
 
     if (!job.stopped) return gt_json_fail(json, "the file could not be read further");
     gt_json_move(json, job.last.end);
