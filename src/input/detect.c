@@ -11,6 +11,9 @@
 #include "json/reader.h"
 
 #include <string.h>
+#include <sys/stat.h>
+
+enum { SHORT_LOOK_BYTES = 64 * 1024 }; /* a trace may describe eight GPUs before its events */
 
 static const char *const names[GT_FORMATS] = {
     [GT_FORMAT_UNKNOWN] = "unknown format",
@@ -122,6 +125,36 @@ bool gt_detect(gt_stream *stream, gt_trace_format *format, gt_error *error)
     if ((*format == GT_FORMAT_UNKNOWN || *format == GT_FORMAT_OTHER_JSON) && gt_is_ncu_csv(first))
         *format = GT_FORMAT_NCU_CSV;
     return true;
+}
+
+/* A key of the outermost object that begins the text tells, whatever follows. Nothing else does: another
+ * format may be told by bytes that come later. */
+static bool is_told_by_key(gt_stream *stream, gt_trace_format format)
+{
+    const uint8_t *text;
+    size_t len;
+    gt_error ignored;
+    bool is_object = gt_stream_peek(stream, &text, &len, &ignored) && len && text[0] == '{';
+    return is_object && (format == GT_FORMAT_KINETO_JSON || format == GT_FORMAT_ROCPROF_JSON);
+}
+
+static bool is_large_file(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode) && status.st_size >= GT_STREAM_BLOCK;
+}
+
+gt_stream *gt_detect_file(const char *path, gt_trace_format *format, gt_error *error)
+{
+    if (is_large_file(path)) {
+        gt_stream *stream = gt_stream_open_blocks(path, SHORT_LOOK_BYTES, error);
+        if (stream && gt_detect(stream, format, error) && is_told_by_key(stream, *format)) return stream;
+        gt_stream_close(stream);
+    }
+    gt_stream *stream = gt_stream_open(path, error);
+    if (stream && gt_detect(stream, format, error)) return stream;
+    gt_stream_close(stream);
+    return NULL;
 }
 
 bool gt_detect_fail(gt_stream *stream, gt_trace_format format, gt_error *error)

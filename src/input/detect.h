@@ -32,6 +32,10 @@ typedef enum gt_trace_format {
  * False if it cannot be read. */
 bool gt_detect(gt_stream *stream, gt_trace_format *format, gt_error *error);
 
+/* Opens a file only to see what it is. Of a large file, a short block at its beginning is unpacked, if that
+ * tells. NULL with an error if it cannot be opened or read. */
+gt_stream *gt_detect_file(const char *path, gt_trace_format *format, gt_error *error);
+
 /* Says that a file of this format is not read, and of a report of Nsight Systems what to do; returns false.
  */
 bool gt_detect_fail(gt_stream *stream, gt_trace_format format, gt_error *error);

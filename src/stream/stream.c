@@ -74,7 +74,7 @@ static void begin(gt_stream *stream, size_t block)
     stream->ahead = gt_readahead_new(kinds[stream->compression], &stream->stored, options);
 }
 
-gt_stream *gt_stream_open(const char *path, gt_error *error)
+gt_stream *gt_stream_open_blocks(const char *path, size_t block, gt_error *error)
 {
     gt_stream *stream = gt_alloc_zero(1, sizeof *stream);
     stream->path = gt_strdup(path);
@@ -83,8 +83,13 @@ gt_stream *gt_stream_open(const char *path, gt_error *error)
         gt_free(stream);
         return NULL;
     }
-    begin(stream, 0);
+    begin(stream, block);
     return stream;
+}
+
+gt_stream *gt_stream_open(const char *path, gt_error *error)
+{
+    return gt_stream_open_blocks(path, 0, error);
 }
 
 gt_stream *gt_stream_memory(const void *bytes, size_t len, size_t block, gt_error *error)
@@ -234,7 +239,7 @@ bool gt_stream_next(gt_stream *stream, const uint8_t *keep, size_t keep_len, con
         *text = stream->peeked;
         *len = stream->peeked_len;
         stream->peeked = NULL;
-        if (stream->ahead) gt_readahead_begin(stream->ahead);
+        if (stream->ahead && !stream->is_peeking) gt_readahead_begin(stream->ahead);
         return true;
     }
     if (!stream->ahead || stream->ended || keep_len > stream->headroom)

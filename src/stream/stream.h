@@ -24,6 +24,8 @@ typedef struct gt_stream gt_stream;
 
 /* Opens a path, or standard input for "-". NULL and an error if that fails; a folder is an error too. */
 gt_stream *gt_stream_open(const char *path, gt_error *error);
+/* The same with blocks of this size (0 for the usual one): a short block is enough to look at a file. */
+gt_stream *gt_stream_open_blocks(const char *path, size_t block, gt_error *error);
 /* The same over bytes in memory, which must outlive the stream: for tests and fuzzing. `block` sets the block
  * size (0 for the usual one), so that a test can put a boundary anywhere. */
 gt_stream *gt_stream_memory(const void *bytes, size_t len, size_t block, gt_error *error);

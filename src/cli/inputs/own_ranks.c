@@ -22,10 +22,9 @@ gt_distributed_info gt_own_rank_find(const char *path)
     gt_trace_format format;
     struct stat status;
     bool is_regular = stat(path, &status) == 0 && S_ISREG(status.st_mode); /* a pipe is read only once */
-    gt_stream *stream = is_regular ? gt_stream_open(path, &ignored) : NULL;
-    bool is_pytorch = stream && gt_detect(stream, &format, &ignored) && format == GT_FORMAT_KINETO_JSON;
+    gt_stream *stream = is_regular ? gt_detect_file(path, &format, &ignored) : NULL;
     gt_distributed_info info = {-1, -1};
-    if (is_pytorch) info = gt_kineto_find_distributed(stream);
+    if (stream && format == GT_FORMAT_KINETO_JSON) info = gt_kineto_find_distributed(stream);
     gt_stream_close(stream);
     return info;
 }

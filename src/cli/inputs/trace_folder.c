@@ -61,8 +61,8 @@ static void detect(candidate *file)
     file->is_looked_at = true;
     file->format = GT_FORMAT_UNKNOWN;
     gt_error error;
-    gt_stream *stream = gt_stream_open(file->path, &error);
-    file->detected = stream && gt_detect(stream, &file->format, &error);
+    gt_stream *stream = gt_detect_file(file->path, &file->format, &error);
+    file->detected = stream;
     if (!file->detected) file->problem = gt_strdup(error.text);
     file->own = (gt_distributed_info){GT_EVENT_NONE, GT_EVENT_NONE};
     if (file->detected && file->format == GT_FORMAT_KINETO_JSON)

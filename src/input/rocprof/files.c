@@ -4,6 +4,7 @@
 #include "base/guard.h"
 #include "base/memory.h"
 #include "base/map.h"
+#include "base/team.h"
 #include "base/buffer.h"
 #include "input/nsys/nsys.h"
 #include "os/paths.h"
@@ -105,9 +106,9 @@ static bool is_rocprof(gt_trace_format format)
 /* GT_FORMATS with an error if the file cannot be read. */
 static gt_trace_format format_of(const char *path, gt_error *error)
 {
-    gt_trace_format format = GT_FORMATS;
-    gt_stream *stream = gt_stream_open(path, error);
-    if (!stream || !gt_detect(stream, &format, error)) format = GT_FORMATS;
+    gt_trace_format format;
+    gt_stream *stream = gt_detect_file(path, &format, error);
+    if (!stream) format = GT_FORMATS;
     gt_stream_close(stream);
     /* Any program may write a database, gputally among them. */
     if (format == GT_FORMAT_SQLITE && gt_database_kind_of(path) != GT_DATABASE_ROCPD)
@@ -118,13 +119,13 @@ static gt_trace_format format_of(const char *path, gt_error *error)
 /* Notes a file that is not read although its name is one of rocprofv3's. Traces of other programs may have
  * such names too. */
 static void note_unrecognised(gt_rocprof_files *files, const char *name, const char *path,
-                              gt_trace_format format, const gt_error *error)
+                              gt_trace_format format, const char *why)
 {
     size_t prefix;
     bool is_damaged = format == GT_FORMATS || format == GT_FORMAT_UNKNOWN || format == GT_FORMAT_EMPTY ||
                       format == GT_FORMAT_OTHER_JSON;
     if (!is_damaged || !has_kind(name, &prefix)) return;
-    char *problem = format == GT_FORMATS        ? gt_strdup(error->text)
+    char *problem = format == GT_FORMATS        ? gt_strdup(why)
                     : format == GT_FORMAT_EMPTY ? gt_format("%s: empty file", path)
                                                 : gt_format("%s: damaged, or not of rocprofv3", path);
     GT_PUSH(files->unrecognised, files->unrecognised_count, files->unrecognised_capacity, problem);
@@ -181,18 +182,31 @@ static gt_rocprof_file_group *group_of(gt_rocprof_files *files, const char *fold
     return &files->groups[files->count - 1];
 }
 
-static void add_file(gt_rocprof_files *files, const char *folder, const char *name, unsigned pass)
+/* What a file is. */
+typedef struct look {
+    bool is_done;
+    gt_trace_format format; /* GT_FORMATS: it cannot be read */
+    char *why;              /* owned; then: why; otherwise NULL */
+} look;
+
+static look look_at(const char *path)
 {
-    char *path = gt_format("%s/%s", folder, name);
     gt_error error;
     gt_trace_format format = format_of(path, &error);
-    if (!is_rocprof(format)) {
-        note_unrecognised(files, name, path, format, &error);
+    return (look){true, format, format == GT_FORMATS ? gt_strdup(error.text) : NULL};
+}
+
+static void add_file(gt_rocprof_files *files, const char *folder, const char *name, unsigned pass, look *seen)
+{
+    char *path = gt_format("%s/%s", folder, name);
+    if (!seen->is_done) *seen = look_at(path);
+    if (!is_rocprof(seen->format)) {
+        note_unrecognised(files, name, path, seen->format, seen->why);
         gt_free(path);
         return;
     }
     gt_rocprof_file_group *group = group_of(files, folder, name, pass);
-    gt_rocprof_file file = {path, format};
+    gt_rocprof_file file = {path, seen->format};
     GT_PUSH(group->files, group->count, group->capacity, file);
 }
 
@@ -210,22 +224,41 @@ typedef struct search {
 static void search_folder(search *s, const char *folder, unsigned pass, unsigned depth);
 
 typedef struct listing {
+    const char *folder;
     struct dirent **entries; /* allocated by libc, like each entry */
     int count;
+    look *looks; /* by entry */
     gt_own_files own;
 } listing;
 
 static void free_listing(void *context)
 {
     listing *l = context;
-    for (int i = 0; i < l->count; i++) gt_free(l->entries[i]);
+    for (int i = 0; i < l->count; i++) {
+        gt_free(l->entries[i]);
+        if (l->looks) gt_free(l->looks[i].why);
+    }
     gt_free(l->entries);
+    gt_free(l->looks);
     gt_own_files_free(&l->own);
 }
 
-static void search_entry(search *s, const listing *l, const char *folder, const char *name, unsigned pass,
-                         unsigned depth, bool want_folders)
+/* Looks at a file on any thread. Only regular files: others may block. */
+static void look_ahead(void *context, size_t index)
 {
+    const listing *l = context;
+    const char *name = l->entries[index]->d_name;
+    if (name[0] == '.' || !stem_length(name)) return;
+    char *path = gt_format("%s/%s", l->folder, name);
+    struct stat status;
+    if (stat(path, &status) == 0 && S_ISREG(status.st_mode)) l->looks[index] = look_at(path);
+    gt_free(path);
+}
+
+static void search_entry(search *s, const listing *l, size_t index, unsigned pass, unsigned depth,
+                         bool want_folders)
+{
+    const char *folder = l->folder, *name = l->entries[index]->d_name;
     char *path = gt_format("%s/%s", folder, name);
     struct stat status;
     bool known = name[0] != '.' && stat(path, &status) == 0;
@@ -235,7 +268,7 @@ static void search_entry(search *s, const listing *l, const char *folder, const 
     wanted = wanted && !(s->skip_own && gt_own_files_has(&l->own, name, (int64_t)status.st_size));
     if (wanted && gt_path_may_open(path) && s->files->count < MAX_FILES) {
         uint32_t *place = gt_map_put(&s->seen, (uint64_t)status.st_dev, (uint64_t)status.st_ino);
-        if (*place == GT_MAP_NONE) add_file(s->files, folder, name, pass);
+        if (*place == GT_MAP_NONE) add_file(s->files, folder, name, pass, &l->looks[index]);
         *place = 0;
     }
     gt_free(path);
@@ -244,13 +277,16 @@ static void search_entry(search *s, const listing *l, const char *folder, const 
 /* Sub-folders first: if a file has two names, the deeper one has the host and the pass. */
 static void search_folder(search *s, const char *folder, unsigned pass, unsigned depth)
 {
-    listing l = {0};
+    listing l = {.folder = folder};
     l.count = scandir(folder, &l.entries, NULL, by_name);
     if (l.count < 0 && errno == ENOMEM) gt_raise("out of memory");
     gt_guard_add(free_listing, &l);
+    size_t count = l.count > 0 ? (size_t)l.count : 0;
+    l.looks = gt_alloc_zero(count, sizeof *l.looks);
     gt_own_files_read(&l.own, folder);
-    for (int i = 0; i < l.count; i++) search_entry(s, &l, folder, l.entries[i]->d_name, pass, depth, true);
-    for (int i = 0; i < l.count; i++) search_entry(s, &l, folder, l.entries[i]->d_name, pass, depth, false);
+    for (size_t i = 0; i < count; i++) search_entry(s, &l, i, pass, depth, true);
+    gt_parallel_each(count, look_ahead, &l);
+    for (size_t i = 0; i < count; i++) search_entry(s, &l, i, pass, depth, false);
     gt_guard_remove(&l);
     free_listing(&l);
 }
