@@ -463,7 +463,7 @@ static void leave_room(void)
 {
     uint64_t anonymous, all;
     gt_memory_give_back();
-    gt_drop_code(); /* most of it is for reading */
+    if (!keeps_pages()) gt_drop_code(); /* most of it is for reading */
     if (!gt_resident_memory(&anonymous, &all)) all = 0;
     uint64_t limit = outside.peak - outside.peak / 8, least = all + OUTSIDE_ROOM;
     gt_pages_limit(outside.pages,

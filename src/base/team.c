@@ -268,8 +268,8 @@ static void push_loop(team *t, loop *l)
     bool is_awaited = false;
     for (const loop *outer = l->outer; outer && !is_awaited; outer = outer->outer)
         is_awaited = outer->is_awaited;
-    if (is_awaited) pthread_cond_broadcast(&t->left);
     unlock_and_wake(t, l->count - 1, WOKEN_BY_CALLER);
+    if (is_awaited) pthread_cond_broadcast(&t->left);
 }
 
 /* With the lock, which is free for a while: helps with a loop inside this one, or waits for the last helper

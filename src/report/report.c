@@ -405,7 +405,7 @@ static void make_both(pytorch_halves *halves)
     const gt_pytorch_options *options = &halves->report->options.pytorch;
     /* Rows that are added move the arrays that the findings read. */
     bool moves = options->pseudo_ops || options->extension;
-    if (!moves) {
+    if (!moves && wants_schedule(&halves->report->options)) {
         gt_parallel_each(2, make_half, halves);
         return;
     }
