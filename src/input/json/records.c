@@ -5,7 +5,7 @@
 #include "base/team.h"
 #include "json/scan.h"
 
-#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -126,8 +126,8 @@ typedef struct joint_text {
 
 typedef struct chunk {
     uint64_t start, end; /* of its first record, and of the first one after it */
-    bool done;
-    bool none; /* apparently no record begins in it */
+    atomic_bool done;    /* a worker has read it: what follows is set */
+    bool none;           /* apparently no record begins in it */
     bool array_ended;
     bool failed, truncated;
     gt_error error;
@@ -143,12 +143,16 @@ typedef struct array_job {
     uint64_t begin; /* of the first chunk */
     chunk *chunks;
     size_t large_count; /* chunks of CHUNK_BYTES; those after them are small */
-    size_t chunk_count, next_chunk, committed;
-    uint64_t expected; /* where the next chunk's first record must begin */
-    bool stopped;
-    chunk last; /* the chunk that ended the array or failed */
-    pthread_mutex_t lock;
+    size_t chunk_count;
     worker *workers;
+    atomic_bool stopped; /* the array has ended, or reading failed */
+    /* What only one worker at a time changes, the one that has set is_committing. */
+    uint64_t expected; /* where the next chunk's first record must begin */
+    chunk last;        /* the chunk that ended the array or failed */
+    GT_APART;          /* what is below changes often */
+    atomic_size_t next_chunk;
+    atomic_size_t committed;
+    atomic_bool is_committing;
 } array_job;
 
 /* Remembers the joint after the last record and moves to the next one. False at the end of the array. */
@@ -236,11 +240,17 @@ static void free_pieces(chunk *c)
     }
 }
 
-/* Appends all chunks that are next in order to the store. Called with the lock held. */
+static bool next_is_done(array_job *job)
+{
+    size_t next = atomic_load(&job->committed);
+    return !atomic_load(&job->stopped) && next < job->chunk_count && atomic_load(&job->chunks[next].done);
+}
+
+/* Appends all chunks that are next in order to the store. */
 static void commit_chunks(array_job *job, worker *w, gt_json *json, gt_stream *range)
 {
-    while (!job->stopped && job->committed < job->chunk_count && job->chunks[job->committed].done) {
-        size_t index = job->committed++;
+    while (next_is_done(job)) {
+        size_t index = atomic_fetch_add(&job->committed, 1);
         chunk *c = &job->chunks[index];
         if (job->expected >= chunk_limit(job, index)) { /* one record spans all of it */
             free_pieces(c);
@@ -258,9 +268,19 @@ static void commit_chunks(array_job *job, worker *w, gt_json *json, gt_stream *r
         }
         job->expected = c->end;
         if (c->failed || c->array_ended) {
-            job->stopped = true;
             job->last = *c;
+            atomic_store(&job->stopped, true);
         }
+    }
+}
+
+/* Nobody waits to append chunks: whoever finds another worker at it leaves his own to that one, which looks
+ * again when it is done. */
+static void commit_if_free(array_job *job, worker *w, gt_json *json, gt_stream *range)
+{
+    while (next_is_done(job) && !atomic_exchange(&job->is_committing, true)) {
+        commit_chunks(job, w, json, range);
+        atomic_store(&job->is_committing, false);
     }
 }
 
@@ -271,34 +291,24 @@ static void work(void *context, size_t index)
     worker *w = &job->workers[index];
     gt_json json;
     gt_error error;
-    gt_lock(&job->lock);
-    if (job->stopped || job->next_chunk == job->chunk_count) { /* it came late */
-        gt_unlock(&job->lock);
-        return;
-    }
-    gt_unlock(&job->lock);
+    if (atomic_load(&job->stopped) || atomic_load(&job->next_chunk) >= job->chunk_count) return; /* late */
     gt_interner *strings = gt_interner_new();
     worker_begin(w, job->format, job->stores->count, strings);
     w->own_strings = strings;
     gt_stream *range = gt_stream_range(job->stream, job->begin, &error);
-    gt_lock(&job->lock);
-    while (range && !job->stopped && job->next_chunk < job->chunk_count) {
-        size_t number = job->next_chunk++;
+    for (size_t number; range && !atomic_load(&job->stopped) &&
+                        (number = atomic_fetch_add(&job->next_chunk, 1)) < job->chunk_count;) {
         chunk *c = &job->chunks[number];
-        gt_unlock(&job->lock);
-
         begin_at(&json, range, job, chunk_begin(job, number));
         gt_stream_expect_end(range, chunk_limit(job, number));
         if (number == 0 || guess_start(&json, &job->joint, chunk_limit(job, number)))
             read_chunk(w, &json, chunk_limit(job, number), c);
         else
             c->none = true;
-
-        gt_lock(&job->lock);
-        c->done = true;
-        commit_chunks(job, w, &json, range);
+        atomic_store(&c->done, true);
+        commit_if_free(job, w, &json, range);
+        gt_guard_check(); /* another thread may have failed */
     }
-    gt_unlock(&job->lock);
     gt_stream_close(range);
 }
 
@@ -324,14 +334,12 @@ static bool read_parallel(gt_json *json, const gt_record_format *format, const g
     plan_chunks(&job);
     if (threads > job.chunk_count) threads = (unsigned)job.chunk_count;
     job.workers = gt_alloc_zero(threads, sizeof *job.workers);
-    pthread_mutex_init(&job.lock, NULL);
     gt_parallel_each(threads, work, &job);
     adopt_strings(job.workers, threads, stores);
     gt_parallel_each(threads, worker_end, job.workers);
     for (size_t i = 0; i < job.chunk_count; i++) free_pieces(&job.chunks[i]);
     gt_free(job.chunks);
     gt_free(job.workers);
-    pthread_mutex_destroy(&job.lock);
     if (!format->is_first) gt_memory_trim(); /* the buffers and strings of the workers */
 
     if (!job.stopped) return gt_json_fail(json, "the file could not be read further");
