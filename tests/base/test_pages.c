@@ -245,6 +245,29 @@ static void many_threads_may_raise_the_peak(void **state)
     assert_in_range(kept_beside_large_block(pool), 0, 5 * MIB);
 }
 
+/* As much as was in use at once, and half of that where freed pages do not fit. */
+static void freed_pages_of_many_threads_stay(void **state)
+{
+    (void)state;
+    gt_pages *pool = gt_pages_new();
+    void *blocks[32];
+    gt_pages_share(pool, true);
+    for (int i = 0; i < 32; i++) blocks[i] = take(pool, 1 * MIB);
+    for (int i = 0; i < 32; i++) gt_pages_free(blocks[i]);
+    assert_in_range(gt_pages_count(pool).kept, 32 * MIB, 35 * MIB);
+    for (size_t size = 1; size < 16; size++) {
+        for (int i = 0; i < 2; i++) blocks[i] = take(pool, size * MIB);
+        gt_pages_free(blocks[0]);
+        void *between = take(pool, size * MIB + 4096);
+        gt_pages_free(blocks[1]);
+        gt_pages_free(between);
+        gt_pages_counts counts = gt_pages_count(pool);
+        assert_int_equal(counts.used, 0);
+        assert_in_range(counts.kept, 32 * MIB, 3 * 35 * MIB / 2); /* at most half more than was in use */
+    }
+    gt_pages_destroy(pool);
+}
+
 static void blocks_of_malloc_are_told_apart(void **state)
 {
     (void)state;
@@ -543,6 +566,7 @@ int main(void)
         cmocka_unit_test(freed_pages_are_used_again),
         cmocka_unit_test(kept_pages_do_not_raise_the_peak),
         cmocka_unit_test(many_threads_may_raise_the_peak),
+        cmocka_unit_test(freed_pages_of_many_threads_stay),
         cmocka_unit_test(blocks_of_malloc_are_told_apart),
         cmocka_unit_test(blocks_stay_in_memory_below_the_limit),
         cmocka_unit_test(cold_blocks_leave_memory_first),

@@ -34,7 +34,8 @@ struct gt_pages {
     gt_page_runs memory, file;
     gt_pages_counts counts;
     unsigned next_offset;
-    bool keeps; /* freed pages are not given back */
+    size_t most_used; /* of counts.used */
+    bool keeps;       /* freed pages are not given back */
     bool is_shared;
     gt_pages_limits limits;
     gt_pages_watch watch;
@@ -61,6 +62,20 @@ static void count_peak(gt_pages *pool)
     pool->counts.kept = pool->memory.used_bytes;
     size_t now = pool->counts.used + pool->counts.kept;
     if (now > pool->counts.peak) pool->counts.peak = now;
+    if (pool->counts.used > pool->most_used) pool->most_used = pool->counts.used;
+}
+
+static bool may_rise(const gt_pages *pool)
+{
+    return pool->is_shared && !pool->limits.bytes;
+}
+
+/* How many bytes of freed pages stay: few if little is in use, unless many threads will use them again. */
+static size_t kept_bytes_max(const gt_pages *pool)
+{
+    size_t few = pool->counts.used / 2 + KEPT_MIN, all = pool->most_used + pool->most_used / 2;
+    size_t rest = all > pool->counts.used ? all - pool->counts.used : 0;
+    return may_rise(pool) && rest > few ? rest : few;
 }
 
 /* Puts pages into the list; if it is full, returns them to the system. */
@@ -128,8 +143,8 @@ static bool map_region(gt_pages *pool, size_t bytes)
 static bool take_fresh(gt_pages *pool, size_t bytes, gt_page_run *run)
 {
     size_t total = pool->counts.used + pool->memory.used_bytes + bytes;
-    bool may_rise = pool->is_shared && !pool->limits.bytes;
-    if (total > pool->counts.peak && !may_rise) give_back(pool, round_up(total - pool->counts.peak, UNIT));
+    if (total > pool->counts.peak && !may_rise(pool))
+        give_back(pool, round_up(total - pool->counts.peak, UNIT));
     if (gt_page_runs_take(&pool->memory, bytes, true, run)) return true;
     if (map_region(pool, bytes) && gt_page_runs_take(&pool->memory, bytes, true, run)) return true;
     unmap_free_runs(pool); /* address space may be limited */
@@ -148,7 +163,7 @@ static void free_memory(gt_pages *pool, char *begin, size_t bytes)
 {
     pool->counts.used -= bytes;
     add_run(pool, (gt_page_run){.begin = begin, .bytes = bytes, .joins = true});
-    size_t most = pool->counts.used / 2 + KEPT_MIN;
+    size_t most = kept_bytes_max(pool);
     if (pool->memory.used_bytes > most && !pool->keeps) give_back(pool, pool->memory.used_bytes - most);
     count_peak(pool);
 }
