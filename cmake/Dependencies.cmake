@@ -7,6 +7,10 @@
 #
 # sets NAME_FOUND and, if the library is there, creates the target deps::NAME. Missing packages are collected in
 # GPUTALLY_MISSING, and gputally_require() reports all of them at once.
+#
+# With GPUTALLY_STATIC_LIBS, targets with the property STATIC_LIBS (the program) link the static library instead, if there
+# is one: loading eight shared libraries takes longer than reading 1 MB of a trace, and their pages are 1 MB.
+option(GPUTALLY_STATIC_LIBS "link the program, not libgputally.so, with the static libraries that are installed" ON)
 if(NOT GPUTALLY_PORTABLE) # whose libraries are all in one folder
   find_package(PkgConfig QUIET)
 endif()
@@ -19,7 +23,9 @@ function(gputally_find name)
   endif()
   find_path(${name}_INCLUDE_DIR ${ARG_HEADER} HINTS ${PC_${name}_INCLUDE_DIRS} PATH_SUFFIXES ${ARG_SUFFIXES})
   find_library(${name}_LIBRARY NAMES ${ARG_LIBRARY} HINTS ${PC_${name}_LIBRARY_DIRS})
-  mark_as_advanced(${name}_INCLUDE_DIR ${name}_LIBRARY)
+  get_filename_component(folder "${${name}_LIBRARY}" DIRECTORY) # of the same version
+  find_library(${name}_STATIC_LIBRARY NAMES lib${ARG_LIBRARY}.a PATHS "${folder}" NO_DEFAULT_PATH)
+  mark_as_advanced(${name}_INCLUDE_DIR ${name}_LIBRARY ${name}_STATIC_LIBRARY)
   if(NOT ${name}_INCLUDE_DIR OR NOT ${name}_LIBRARY)
     set(${name}_FOUND FALSE PARENT_SCOPE)
     set(GPUTALLY_MISSING ${GPUTALLY_MISSING} ${ARG_PACKAGE} PARENT_SCOPE)
@@ -53,8 +59,16 @@ gputally_find(CAIRO HEADER cairo.h LIBRARY cairo MODULE cairo PACKAGE libcairo2-
 gputally_require("gputally")
 
 # Cairo is not linked: it is loaded when the first figure is drawn.
-set(GPUTALLY_LIBRARIES deps::ZSTD deps::DEFLATE deps::ISAL deps::MINIZIP deps::ZLIB deps::SQLITE deps::EXPAT deps::PCRE2
-    Threads::Threads m ${CMAKE_DL_LIBS})
+set(GPUTALLY_LIBRARIES "")
+foreach(name ZSTD DEFLATE ISAL MINIZIP ZLIB SQLITE EXPAT PCRE2)
+  if(GPUTALLY_STATIC_LIBS AND ${name}_STATIC_LIBRARY)
+    list(APPEND GPUTALLY_LIBRARIES
+         $<IF:$<BOOL:$<TARGET_PROPERTY:STATIC_LIBS>>,${${name}_STATIC_LIBRARY},deps::${name}>)
+  else()
+    list(APPEND GPUTALLY_LIBRARIES deps::${name})
+  endif()
+endforeach()
+list(APPEND GPUTALLY_LIBRARIES Threads::Threads m ${CMAKE_DL_LIBS})
 if(GPUTALLY_PORTABLE)
   # Cairo and what its backends for images, PDF and SVG need: the linker takes only those from the libraries. Of
   # fontconfig and Brotli, only the headers are used (src/output/figure/unused_portable.c).
