@@ -32,6 +32,17 @@ static const char digit_pairs[] =
     "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
     "8081828384858687888990919293949596979899";
 
+#define TEN_MORE(first)                                                                                      \
+    first "0", first "1", first "2", first "3", first "4", first "5", first "6", first "7", first "8",       \
+        first "9"
+#define HUNDRED_MORE(first)                                                                                  \
+    TEN_MORE(first "0"), TEN_MORE(first "1"), TEN_MORE(first "2"), TEN_MORE(first "3"), TEN_MORE(first "4"), \
+        TEN_MORE(first "5"), TEN_MORE(first "6"), TEN_MORE(first "7"), TEN_MORE(first "8"),                  \
+        TEN_MORE(first "9")
+const char gt_three_digits[1000][4] = {
+    HUNDRED_MORE("0"), HUNDRED_MORE("1"), HUNDRED_MORE("2"), HUNDRED_MORE("3"), HUNDRED_MORE("4"),
+    HUNDRED_MORE("5"), HUNDRED_MORE("6"), HUNDRED_MORE("7"), HUNDRED_MORE("8"), HUNDRED_MORE("9")};
+
 /* A decimal number: digits * 10^exponent. */
 typedef struct decimal {
     uint64_t digits;

@@ -15,6 +15,28 @@ enum { GT_NUMBER_MAX = 32 }; /* enough bytes for any printed number */
 size_t gt_print_double(char *out, double value);
 size_t gt_print_int(char *out, int64_t value);
 
+/* A number below GT_SHORT_NUMBERS with the byte `end` after it, without a branch: for columns in which one
+ * number has two digits and the next one five. Eight bytes are written; returns how many of them count. */
+enum { GT_SHORT_NUMBERS = 1000000, GT_SHORT_NUMBER_BYTES = 8 };
+extern const char gt_three_digits[1000][4]; /* 000 to 999, each with a 0 byte after it */
+static inline size_t gt_print_short(char *out, uint32_t value, char end)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    uint32_t high, low;
+    memcpy(&high, gt_three_digits[value / 1000], sizeof high);
+    memcpy(&low, gt_three_digits[value % 1000], sizeof low);
+    uint64_t word = high | (uint64_t)low << 24; /* the first digit is in the lowest byte */
+    unsigned zeros = (unsigned)__builtin_ctzll((word & 0x0f0f0f0f0f0fu) | UINT64_C(1) << 40) / 8;
+    word = (word | (uint64_t)(unsigned char)end << 48) >> zeros * 8;
+    memcpy(out, &word, sizeof word);
+    return 7 - zeros;
+#else
+    size_t digits = gt_print_int(out, value);
+    out[digits] = end;
+    return digits + 1;
+#endif
+}
+
 /* As strtod, for text that is not NUL-terminated. */
 double gt_read_double(gt_str text);
 

@@ -206,7 +206,13 @@ static size_t write_numbers(gt_file *file, last_number *numbers, const gt_table 
     for (; c < end; c++) {
         const gt_column *column = &table->columns[c];
         if (column->type == GT_TYPE_INT) {
-            if (!column->nulls || !column->nulls[row]) out = write_int(out, &numbers[c], column->ints[row]);
+            int64_t value = column->ints[row];
+            bool is_null = column->nulls && column->nulls[row];
+            if ((uint64_t)value < GT_SHORT_NUMBERS && !is_null) {
+                out += gt_print_short(out, (uint32_t)value, ',');
+                continue;
+            }
+            if (!is_null) out = write_int(out, &numbers[c], value);
         } else if (column->type == GT_TYPE_FLOAT) {
             if (!isnan(column->floats[row])) out = write_float(out, &numbers[c], column->floats[row]);
         } else {

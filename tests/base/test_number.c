@@ -114,12 +114,26 @@ static void whole_numbers(void **state)
     }
 }
 
+static void short_numbers_have_a_byte_after_them(void **state)
+{
+    (void)state;
+    char text[GT_SHORT_NUMBER_BYTES + 1], expected[64];
+    for (uint32_t value = 0; value < GT_SHORT_NUMBERS; value += value < 2000 ? 1 : 97) {
+        snprintf(expected, sizeof expected, "%" PRIu32 ",", value);
+        text[gt_print_short(text, value, ',')] = 0;
+        assert_string_equal(text, expected);
+    }
+    text[gt_print_short(text, GT_SHORT_NUMBERS - 1, '\n')] = 0;
+    assert_string_equal(text, "999999\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hard_doubles_print_as_python_prints_them),
         cmocka_unit_test(random_doubles_round_trip_with_the_fewest_digits),
         cmocka_unit_test(whole_numbers),
+        cmocka_unit_test(short_numbers_have_a_byte_after_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -268,6 +268,23 @@ static void repeated_cells_are_written_again(void **state)
     gt_buffer_free(&expected);
 }
 
+static void integers_of_all_lengths(void **state)
+{
+    (void)state;
+    static const int64_t values[] = {0, 9, 10, 999, 1000, 999999, 1000000, -1, -999999, INT64_MAX, INT64_MIN};
+    gt_table *table = gt_table_new(GT_SHEET("integers"), strings);
+    gt_table_add_column(table, GT_COL("a"), GT_TYPE_INT);
+    gt_table_add_column(table, GT_COL("b"), GT_TYPE_INT);
+    for (size_t i = 0; i < GT_LENGTH(values); i++) {
+        gt_table_add_row(table);
+        gt_table_set_int(table, 0, i, values[i]);
+        gt_table_set_int(table, 1, i, values[GT_LENGTH(values) - 1 - i]);
+    }
+    gt_table_set_null(table, 1, 1);
+    expect_csv(table, "a,b\n0,-9223372036854775808\n9,\n10,-999999\n999,-1\n1000,1000000\n999999,999999\n"
+                      "1000000,1000\n-1,999\n-999999,10\n9223372036854775807,9\n-9223372036854775808,0\n");
+}
+
 static void each_table_has_a_file(void **state)
 {
     (void)state;
@@ -314,6 +331,7 @@ int main(void)
         TEST(lists_are_python_literals),
         TEST(strings_in_lists_are_escaped_like_repr),
         TEST(repeated_cells_are_written_again),
+        TEST(integers_of_all_lengths),
         TEST(each_table_has_a_file),
         TEST(names_are_truncated_by_characters_and_stay_unique),
     };
