@@ -339,26 +339,35 @@ static size_t find_overflow(const int64_t *starts, const int64_t *ends, size_t c
     return count;
 }
 
-/* Turns ends into durations in place, a range of records at a time. */
+/* Ends minus starts, a range of records at a time. */
 typedef struct subtraction {
-    const int64_t *starts;
-    int64_t *ends;
+    const gt_store *store;
+    size_t start_column, end_column;
+    int64_t *durations;
     uint64_t *totals; /* by range: the sum of the absolute durations, UINT64_MAX if it does not fit 63 bits */
 } subtraction;
 
 static void subtract_starts(void *context, size_t begin, size_t end)
 {
+    enum { BATCH = 1024 };
     const subtraction *job = context;
-    uint64_t total = 0, too_large = 0;
-    for (size_t i = begin; i < end; i++) {
-        int64_t duration;
-        too_large |= __builtin_sub_overflow(job->ends[i], job->starts[i], &duration);
-        uint64_t size = duration < 0 ? 0 - (uint64_t)duration : (uint64_t)duration;
-        too_large |= size > INT64_MAX - total;
-        total = too_large ? 0 : total + size;
-        job->ends[i] = duration;
+    uint64_t total = 0, too_large = 0, *result = &job->totals[begin / GT_ROCPROF_ROWS];
+    int64_t starts[BATCH];
+    for (size_t count; begin < end; begin += count) {
+        int64_t *values = job->durations + begin;
+        count = end - begin < BATCH ? end - begin : BATCH;
+        gt_store_read_ints(job->store, job->start_column, begin, begin + count, starts);
+        gt_store_read_ints(job->store, job->end_column, begin, begin + count, values);
+        for (size_t i = 0; i < count; i++) {
+            int64_t duration;
+            too_large |= __builtin_sub_overflow(values[i], starts[i], &duration);
+            uint64_t size = duration < 0 ? 0 - (uint64_t)duration : (uint64_t)duration;
+            too_large |= size > INT64_MAX - total;
+            total = too_large ? 0 : total + size;
+            values[i] = duration;
+        }
     }
-    job->totals[begin / GT_ROCPROF_ROWS] = too_large ? UINT64_MAX : total;
+    *result = too_large ? UINT64_MAX : total;
 }
 
 static bool fits(const uint64_t *totals, size_t ranges)
@@ -375,22 +384,21 @@ int64_t *gt_rocprof_durations(const gt_store *store, size_t start_column, size_t
                               gt_error *error)
 {
     size_t count = gt_store_count(store), ranges = gt_range_count(count, GT_ROCPROF_ROWS);
-    int64_t *starts = gt_store_ints(store, start_column);
-    int64_t *durations = gt_store_ints(store, end_column);
+    int64_t *durations = gt_alloc(count * sizeof *durations);
     uint64_t *totals = gt_alloc(ranges * sizeof *totals);
-    subtraction job = {starts, durations, totals};
+    subtraction job = {store, start_column, end_column, durations, totals};
     gt_parallel_ranges(count, GT_ROCPROF_ROWS, subtract_starts, &job);
     if (!fits(totals, ranges)) {
         gt_free(durations);
         durations = NULL;
-        int64_t *ends = gt_store_ints(store, end_column);
+        int64_t *starts = gt_store_ints(store, start_column), *ends = gt_store_ints(store, end_column);
         size_t bad = find_overflow(starts, ends, count);
         gt_fail(error, "%s %zu: from %lld to %lld ns: total duration overflows 63 bits of nanoseconds", what,
                 bad + 1, (long long)starts[bad], (long long)ends[bad]);
+        gt_free(starts);
         gt_free(ends);
     }
     gt_free(totals);
-    gt_free(starts);
     return durations;
 }
 
