@@ -51,8 +51,15 @@ bool gt_learned_read(gt_learned *learned, gt_json *json, gt_record *record)
 
 /* ---- the tree ---- */
 
+static void prepare_strings(gt_learned_strings *strings)
+{
+    if (!strings->seen) strings->seen = gt_alloc_zero(1, sizeof *strings->seen);
+}
+
 static gt_learned_node *new_node(gt_learned *learned, const gt_step *step)
 {
+    if (step->op == GT_STEP_TEXT) prepare_strings(&learned->strings);
+    if (step->op == GT_STEP_JSON) prepare_strings(&learned->values);
     gt_learned_node *n = gt_arena_alloc(&learned->arena, sizeof *n);
     *n = (gt_learned_node){.op = step->op,
                            .field = step->field,
@@ -76,6 +83,8 @@ void gt_learned_free(gt_learned *learned)
 {
     if (!learned) return;
     gt_arena_free(&learned->arena);
+    gt_free(learned->strings.seen);
+    gt_free(learned->values.seen);
     gt_free(learned);
 }
 

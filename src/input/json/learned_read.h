@@ -90,7 +90,7 @@ static inline uint32_t *recent_of(gt_learned_strings *strings, const uint8_t *p,
     memcpy(&tail, p + len - 8, 8);
     uint64_t hash = (head + len) * 0x9E3779B97F4A7C15u ^ middle * 0xD6E8FEB86659FD93u;
     hash ^= tail * 0xC2B2AE3D27D4EB4Fu;
-    return &strings->recent[hash >> (64 - GT_LEARNED_RECENT_BITS)];
+    return &strings->seen->recent[hash >> (64 - GT_LEARNED_RECENT_BITS)];
 }
 
 /* The raw id of a text, found by some of its bytes if it is long enough for this to be cheaper. */
@@ -115,7 +115,7 @@ static inline const uint8_t *read_text(gt_learned *learned, gt_learned_node *n, 
     bool is_string = n->op == GT_STEP_TEXT;
     gt_learned_strings *strings = is_string ? &learned->strings : &learned->values;
     uint32_t hash = (learned->context ^ n->salt) * 0x9E3779B1u >> (32 - GT_LEARNED_GUESS_BITS);
-    uint32_t *guess = strings->guesses[hash];
+    uint32_t *guess = strings->seen->guesses[hash];
     for (int i = 0; i < 2 && guess[i]; i++) {
         const gt_json_raw *raw = &strings->intern->items[guess[i]];
         if (!is_text(raw, is_string, p, end)) continue;

@@ -45,10 +45,14 @@ typedef struct gt_learned_node {
 } gt_learned_node;
 
 /* Strings that were read before, by what they are found from: raw ids, 0 if there is none. */
-typedef struct gt_learned_strings {
-    gt_json_interner *intern;
+typedef struct gt_learned_seen {
     uint32_t guesses[1 << GT_LEARNED_GUESS_BITS][2]; /* the two that came last after the same strings */
     uint32_t recent[1 << GT_LEARNED_RECENT_BITS];    /* by some of their bytes */
+} gt_learned_seen;
+
+typedef struct gt_learned_strings {
+    gt_json_interner *intern;
+    gt_learned_seen *seen; /* NULL as long as the tree has no step that reads such strings */
 } gt_learned_strings;
 
 /* Reads records with one instruction set. */
