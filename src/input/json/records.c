@@ -340,7 +340,6 @@ static bool read_parallel(gt_json *json, const gt_record_format *format, const g
     for (size_t i = 0; i < job.chunk_count; i++) free_pieces(&job.chunks[i]);
     gt_free(job.chunks);
     gt_free(job.workers);
-    if (!format->is_first) gt_memory_trim(); /* the buffers and strings of the workers */
 
     if (!job.stopped) return gt_json_fail(json, "the file could not be read further");
     gt_json_move(json, job.last.end);

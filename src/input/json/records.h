@@ -27,7 +27,6 @@ typedef struct gt_record_format {
     gt_record_needed *needed;   /* the fields that `check` and the stores need; NULL: all */
     gt_record_derived *derived; /* of the field `derived_field`, before all others of these; NULL: none */
     size_t derived_field;
-    bool is_first; /* a longer array follows and uses the same memory again, so none is given back yet */
 } gt_record_format;
 
 /* Where records go. All stores have the format's columns and the same strings. */

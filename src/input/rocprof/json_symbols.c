@@ -143,8 +143,7 @@ bool gt_rocprof_symbols_read(gt_rocprof_symbols *symbols, gt_json *json)
                                .columns = symbol_columns,
                                .count = detailed ? SYMBOL_COLUMNS : SYMBOL_BASIC_COLUMNS,
                                .check = check_symbol,
-                               .context = &n,
-                               .is_first = true};
+                               .context = &n};
     gt_store *store = gt_store_new(format.columns, format.count, symbols->run->strings);
     GT_PUSH(symbols->stores, symbols->count, symbols->capacity, store);
     return gt_records_read(json, &format, store, symbols->options);
