@@ -137,13 +137,14 @@ static inline const uint8_t *gt_scan_container(const uint8_t *p, const uint8_t *
     return gt_scan_brackets(p, end, 1);
 }
 
-/* The end of `depth` containers, one inside of the other; p is inside of all of them. NULL if they do not
- * end. 64 bytes at a time, where the parity of quotes shows what is inside of strings. Text with backslashes
- * is left to the function above. */
-static inline const uint8_t *gt_scan_long_containers(const uint8_t *p, const uint8_t *end, size_t depth)
+/* The end of `depth` containers, one inside of the other; p is inside of all of them, and perhaps of a
+ * string. NULL if they do not end. 64 bytes at a time, where the parity of quotes shows what is inside of
+ * strings. Text with backslashes is left to the function above. */
+static inline const uint8_t *gt_scan_long_containers(const uint8_t *p, const uint8_t *end, size_t depth,
+                                                     bool is_in_string)
 {
+    uint64_t in_string = is_in_string ? ~UINT64_C(0) : 0; /* all ones if p is inside of one */
 #if GT_SCAN_VECTOR
-    uint64_t in_string = 0; /* all ones if the text before p ends inside of a string */
     for (; end - p >= 64; p += 64) {
         gt_block block = gt_block_load(p);
         if (gt_block_has(&block, '\\')) break;
@@ -159,18 +160,18 @@ static inline const uint8_t *gt_scan_long_containers(const uint8_t *p, const uin
         }
         in_string = (uint64_t)((int64_t)inside >> 63);
     }
+#endif
     if (in_string) {
         p = gt_scan_string(p, end);
         if (p == end) return NULL;
         p++;
     }
-#endif
     return gt_scan_brackets(p, end, depth);
 }
 
 static inline const uint8_t *gt_scan_long_container(const uint8_t *p, const uint8_t *end)
 {
-    return gt_scan_long_containers(p, end, 1);
+    return gt_scan_long_containers(p, end, 1, false);
 }
 
 /* Whether the `len` bytes at p equal those at `text`. Both are read up to the next multiple of 16. */

@@ -228,15 +228,8 @@ static inline void apply(const gt_learned_edge *e, gt_record *record)
 static const uint8_t *pass_rest(const gt_learned_edge *e, const uint8_t *p, const uint8_t *end)
 {
     uint8_t last = e->text[e->len - 1];
-    if (last == '"') {
-        p = gt_scan_string(p, end);
-        if (p == end) return NULL;
-        p++;
-    } else if (last == '[' || last == '{') {
-        p = gt_scan_container(p, end);
-        if (!p) return NULL;
-    }
-    return gt_scan_long_containers(p, end, e->to->depth);
+    bool opens = last == '[' || last == '{';
+    return gt_scan_long_containers(p, end, e->to->depth + opens, last == '"');
 }
 
 static inline bool is_at(const gt_learned_edge *e, const uint8_t *p, const uint8_t *end)
