@@ -143,9 +143,9 @@ void gt_store_writer_add(gt_store_writer *w, uint64_t present, const gt_store_ce
     if (w->rows == GT_SEGMENT_ROWS) close_segment(w);
 }
 
-void gt_store_writer_skip(gt_store_writer *w)
+void gt_store_writer_skip(gt_store_writer *w, size_t count)
 {
-    w->piece->records++;
+    w->piece->records += count;
 }
 
 gt_store_piece *gt_store_writer_take(gt_store_writer *w)

@@ -53,8 +53,8 @@ gt_store_writer *gt_store_writer_new(const gt_store_column *columns, size_t colu
 void gt_store_writer_free(gt_store_writer *writer);
 /* Adds one event. Bit c of `present` says whether cells[c] has a value for column c. */
 void gt_store_writer_add(gt_store_writer *writer, uint64_t present, const gt_store_cell *cells);
-/* Skips an event. It is only counted, so that the events after it know their position in the file. */
-void gt_store_writer_skip(gt_store_writer *writer);
+/* Skips events. They are only counted, so that the events after them know their position in the file. */
+void gt_store_writer_skip(gt_store_writer *writer, size_t count);
 /* Sorts the events added since the last gt_store_writer_take by their keys, ascending and stably. No key may
  * be NaN, and no event may have been skipped. */
 void gt_store_writer_sort(gt_store_writer *writer, const double *keys);

@@ -33,7 +33,7 @@ static void add_rows(gt_store_writer *writer, gt_interner *strings, size_t begin
                                         {.text = gt_interner_add_cstr(strings, text)},
                                         {.time = i % 7 ? (double)i / 8 : (double)i * 1e300}};
         gt_store_writer_add(writer, i % 3 ? 7 : 5, cells);
-        if (i % 5 == 0) gt_store_writer_skip(writer);
+        if (i % 5 == 0) gt_store_writer_skip(writer, 1);
     }
 }
 

@@ -65,7 +65,7 @@ static void cells_round_trip(void **unused)
             gt_store_cell(*cells)[COLUMNS] = gt_alloc(ROWS * sizeof *cells);
             uint32_t *places = gt_alloc(ROWS * sizeof *places), place = 0;
             for (size_t i = 0; i < ROWS; i++) {
-                for (; style && random64() % 3 == 0; place++) gt_store_writer_skip(writer);
+                for (; style && random64() % 3 == 0; place++) gt_store_writer_skip(writer, 1);
                 places[i] = place++;
                 present[i] = random64() % 16 ? 7 : random64() % 8;
                 cells[i][NUMBER].integer = number_of_bits(widths[w]);
@@ -209,7 +209,7 @@ static gt_store *many_rows(gt_interner *strings)
     gt_store *store = gt_store_new(columns, COLUMNS, strings);
     gt_store_writer *writer = gt_store_writer_new(columns, COLUMNS, strings);
     for (size_t i = 0; i < MANY; i++) {
-        if (i % 5 == 0) gt_store_writer_skip(writer);
+        if (i % 5 == 0) gt_store_writer_skip(writer, 1);
         gt_store_cell cells[COLUMNS] = {
             {.integer = number_at(i)}, {.text = 1 + i % 300}, {.time = (double)i / 8}};
         gt_store_writer_add(writer, 7, cells);
@@ -286,7 +286,7 @@ static gt_store *store_of_shape(store_shape shape, gt_interner *strings, uint32_
     uint32_t position = 0;
     for (size_t row = 0, piece_left = 0; row < shape.rows; row++) {
         for (size_t skipped = random64() % (shape.gap + 1); skipped; skipped--, position++)
-            gt_store_writer_skip(writer);
+            gt_store_writer_skip(writer, 1);
         gt_store_cell cells[COLUMNS] = {{.integer = position}, {.text = 1 + row % 300}};
         gt_store_writer_add(writer, 3, cells);
         expected[row] = position++;

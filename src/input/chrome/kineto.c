@@ -287,8 +287,8 @@ static void read_slice(perfetto_reader *r, const gt_perfetto_event *event)
     else if (event->type == GT_PERFETTO_BEGIN)
         gt_slices_begin(r->slices, event->track, event->time_ns, row);
     bool is_frame = wanted && r->frames && kind == GT_KIND_PYTHON;
-    if (!wanted || is_frame) gt_store_writer_skip(r->rows);
-    if (!is_frame && r->frames) gt_store_writer_skip(r->frames);
+    if (!wanted || is_frame) gt_store_writer_skip(r->rows, 1);
+    if (!is_frame && r->frames) gt_store_writer_skip(r->frames, 1);
     if (kind == GT_KIND_MEMORY && r->memory) add_memory(r, event);
     if (!wanted) return;
     if (is_frame) GT_PUSH(r->frame_rows, r->frame_count, r->frame_capacity, r->row_count);

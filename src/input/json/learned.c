@@ -49,6 +49,11 @@ bool gt_learned_read(gt_learned *learned, gt_json *json, gt_record *record)
     return learned->set->read(learned, json, record);
 }
 
+size_t gt_learned_skip(gt_learned *learned, gt_json *json, gt_str separator, const uint8_t *limit)
+{
+    return learned->set->skip(learned, json, separator, limit);
+}
+
 /* ---- the tree ---- */
 
 static void prepare_strings(gt_learned_strings *strings)

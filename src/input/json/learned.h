@@ -52,6 +52,11 @@ void gt_learned_free(gt_learned *learned);
  * completely in the current block: the cursor has not moved then, and the record must be parsed in full. */
 bool gt_learned_read(gt_learned *learned, gt_json *json, gt_record *record);
 
+/* Skips records that are not wanted, from the one at the cursor on, while the first text of the tree decides
+ * that, they begin before `limit`, and the separator and a bracket follow them in the current block. Returns
+ * how many; the cursor is at a record as before. */
+size_t gt_learned_skip(gt_learned *learned, gt_json *json, gt_str separator, const uint8_t *limit);
+
 /* From which step on nothing is wanted of a record: GT_NOT_DECIDED if there is none. */
 #define GT_NOT_DECIDED SIZE_MAX
 typedef struct gt_learned_stop {

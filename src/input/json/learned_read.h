@@ -335,10 +335,29 @@ static bool read_record(gt_learned *learned, gt_json *json, gt_record *record)
     return true;
 }
 
+static size_t skip_records(gt_learned *learned, gt_json *json, gt_str separator, const uint8_t *limit)
+{
+    const uint8_t *p = json->at, *end = json->end;
+    size_t count = 0;
+    while (p < limit) {
+        const gt_learned_edge *e = follow(learned->root, p, end);
+        if (!e || !e->dropping || !e->to) break;
+        const uint8_t *after = pass_rest(e, p + e->len, end);
+        if (!after || separator.len >= (size_t)(end - after) ||
+            !gt_scan_same(after, (const uint8_t *)separator.bytes, separator.len) ||
+            after[separator.len] != '{')
+            break;
+        p = after + separator.len;
+        count++;
+    }
+    json->at = p;
+    return count;
+}
+
 static const gt_scan_loops loops = {gt_scan_quote,      gt_scan_string,         gt_scan_space,
                                     gt_scan_container,  gt_scan_long_container, gt_scan_same,
                                     gt_scan_same_length};
 
-const gt_learned_set GT_LEARNED_SET = {read_record, &loops};
+const gt_learned_set GT_LEARNED_SET = {read_record, skip_records, &loops};
 
 #endif

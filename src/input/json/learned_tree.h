@@ -58,6 +58,8 @@ typedef struct gt_learned_strings {
 /* Reads records with one instruction set. */
 typedef struct gt_learned_set {
     bool (*read)(gt_learned *learned, gt_json *json, gt_record *record); /* gt_learned_read */
+    size_t (*skip)(gt_learned *learned, gt_json *json, gt_str separator, /* gt_learned_skip */
+                   const uint8_t *limit);
     const gt_scan_loops *scan; /* the loops that it reads with, for tests */
 } gt_learned_set;
 

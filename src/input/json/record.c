@@ -439,8 +439,11 @@ static void learn_record(gt_record_reader *reader, const gt_json *json, const gt
 }
 
 /* Learning pays off while records are alike; otherwise it pauses for a while. */
-static void watch_misses(gt_record_reader *reader)
+static void count_records(gt_record_reader *reader, size_t count)
 {
+    uint64_t before = reader->records;
+    reader->records += count;
+    if (before / WATCH_RECORDS == reader->records / WATCH_RECORDS) return;
     if (reader->misses - reader->watched_misses > WATCH_MISSES && reader->records > reader->rest_until)
         reader->rest_until = reader->records + REST_RECORDS;
     reader->watched_misses = reader->misses;
@@ -466,7 +469,7 @@ static void begin_record(gt_record *record)
 bool gt_record_read(gt_record_reader *reader, gt_json *json, gt_record *record)
 {
     bool resting = reader->records < reader->rest_until;
-    if (++reader->records % WATCH_RECORDS == 0) watch_misses(reader);
+    count_records(reader, 1);
     begin_record(record);
     if (!resting) {
         const uint8_t *text = json->at;
@@ -482,4 +485,14 @@ bool gt_record_read(gt_record_reader *reader, gt_json *json, gt_record *record)
     judge_record(reader, record);
     if (!resting) learn_record(reader, json, record);
     return true;
+}
+
+size_t gt_record_skip_dropped(gt_record_reader *reader, gt_json *json, gt_str separator, uint64_t limit)
+{
+    uint64_t offset = gt_json_offset(json), left = (uint64_t)(json->end - json->at);
+    if (reader->records < reader->rest_until || limit <= offset) return 0;
+    if (left > limit - offset) left = limit - offset;
+    size_t count = gt_learned_skip(reader->learned, json, separator, json->at + left);
+    count_records(reader, count);
+    return count;
 }

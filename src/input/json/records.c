@@ -73,7 +73,7 @@ static void keep_record(worker *w)
         if (i == place)
             gt_store_writer_add(w->writers[i], record->present, record->cells);
         else
-            gt_store_writer_skip(w->writers[i]);
+            gt_store_writer_skip(w->writers[i], 1);
 }
 
 /* Reads the record at the cursor into the worker's stores. */
@@ -106,6 +106,16 @@ static bool next_record(worker *w, gt_json *json)
         s->len = len;
     }
     return true;
+}
+
+/* After a record that was dropped: most of the next ones are, too. Returns how many it skipped. */
+static size_t skip_dropped(worker *w, gt_json *json, uint64_t limit)
+{
+    gt_str text = {(const char *)w->separator.text, w->separator.len};
+    if (!w->record.dropped || !text.len) return 0;
+    size_t count = gt_record_skip_dropped(w->reader, json, text, limit);
+    for (size_t i = 0; i < w->writer_count; i++) gt_store_writer_skip(w->writers[i], count);
+    return count;
 }
 
 /* Adds to the error which record it was. */
@@ -195,7 +205,10 @@ static void read_chunk(worker *w, gt_json *json, uint64_t limit, chunk *out)
 {
     bool more = true;
     out->start = gt_json_offset(json);
-    while (more && gt_json_offset(json) < limit) more = read_record(w, json) && next_record(w, json);
+    while (more && gt_json_offset(json) < limit) {
+        more = read_record(w, json) && next_record(w, json);
+        if (more) skip_dropped(w, json, limit);
+    }
     out->end = gt_json_offset(json);
     out->failed = json->failed;
     out->truncated = json->truncated;
@@ -393,11 +406,12 @@ bool gt_records_read_apart(gt_json *json, const gt_record_format *format, const 
     while (more) {
         if (several && joint.len) break;
         if (!read_record(&w, json)) break;
-        if (++since == PROGRESS_RECORDS) {
+        if (++since >= PROGRESS_RECORDS) {
             show_progress(json, &shown, since);
             since = 0;
         }
         more = several ? learn_joint(json, &joint) : next_record(&w, json);
+        if (more && !several) since += skip_dropped(&w, json, UINT64_MAX);
     }
     show_progress(json, &shown, since);
     for (size_t i = 0; i < stores->count; i++)
