@@ -105,13 +105,21 @@ static gt_learned_edge *new_edge(gt_learned *learned, size_t len, const gt_learn
                                  size_t effect_count, gt_learned_node *to)
 {
     gt_learned_edge *e = gt_arena_alloc(&learned->arena, sizeof *e);
-    size_t effect_bytes = effect_count * sizeof *effects, padded = (len + 15) & ~(size_t)15;
-    *e = (gt_learned_edge){.len = (uint32_t)len, .effect_count = (uint32_t)effect_count, .to = to};
+    size_t padded = (len + 15) & ~(size_t)15;
+    *e = (gt_learned_edge){.len = (uint32_t)len, .to = to};
     if (to && may_fold(to->op)) e->watch = WATCH_VALUES;
     e->text = gt_arena_alloc(&learned->arena, padded);
     memset(e->text + len, 0, padded - len); /* compared, but without effect: for valgrind */
-    e->effects = gt_arena_alloc(&learned->arena, effect_bytes);
-    if (effect_bytes) memcpy(e->effects, effects, effect_bytes);
+    e->effects = gt_arena_alloc(&learned->arena, effect_count * sizeof *effects);
+    for (size_t i = 0; i < effect_count; i++) {
+        uint64_t field = UINT64_C(1) << effects[i].field;
+        if (effects[i].mistyped) {
+            e->mistyped |= field;
+        } else {
+            e->present |= field;
+            e->effects[e->effect_count++] = effects[i];
+        }
+    }
     return e;
 }
 
@@ -198,6 +206,7 @@ void gt_learned_fold(gt_learned *learned, gt_learned_node *from, const gt_learne
     memcpy(e->text, before->text, before->len);
     memcpy(e->text + before->len, value_text.bytes, value_text.len);
     memcpy(e->text + before->len + value_text.len, after->text, after->len);
+    e->mistyped |= before->mistyped | after->mistyped;
     e->folded = true;
     e->dropping = after->dropping;
     e->ending = after->ending;

@@ -214,13 +214,9 @@ static inline const uint8_t *read_value(gt_learned *learned, gt_learned_node *n,
 
 static inline void apply(const gt_learned_edge *e, gt_record *record)
 {
-    for (size_t i = 0; i < e->effect_count; i++) {
-        const gt_learned_effect *f = &e->effects[i];
-        if (f->mistyped)
-            record->mistyped |= UINT64_C(1) << f->field;
-        else
-            set_cell(record, f->field, f->cell);
-    }
+    record->present |= e->present;
+    record->mistyped |= e->mistyped;
+    for (size_t i = 0; i < e->effect_count; i++) record->cells[e->effects[i].field] = e->effects[i].cell;
 }
 
 /* The end of the record, from the end of an edge on; NULL if it is not in the current block. The edge's text
@@ -305,7 +301,7 @@ static bool read_record(gt_learned *learned, gt_json *json, gt_record *record)
         p += e->len;
         watched = NULL;
         if (!e->is_plain) {
-            apply(e, record);
+            if (!e->dropping) apply(e, record);
             if (e->dropping || e->ending) {
                 if (e->to && !(p = pass_rest(e, p, end))) return false;
                 record->dropped = e->dropping;
@@ -313,7 +309,7 @@ static bool read_record(gt_learned *learned, gt_json *json, gt_record *record)
             }
             if (!e->to) break;
             if (e->watch) watched = e;
-            e->is_plain = !e->watch && !e->effect_count;
+            e->is_plain = !e->watch && !e->effect_count && !e->mistyped;
         }
         from = n;
         n = e->to;

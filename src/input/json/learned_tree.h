@@ -22,7 +22,8 @@ typedef struct gt_learned_edge {
     uint8_t *text; /* padded to a multiple of 16 */
     uint32_t len;
     uint32_t effect_count;
-    gt_learned_effect *effects;
+    gt_learned_effect *effects; /* values of fields; */
+    uint64_t present, mistyped; /* which fields they are, and which are mistyped */
     struct gt_learned_node *to; /* NULL at the record's end */
     int64_t last;               /* the last value seen after this edge */
     uint16_t same;              /* how often in a row it was the same */
