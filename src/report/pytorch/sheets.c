@@ -19,12 +19,12 @@ void gt_add_if_any(gt_table_list *tables, gt_table *table)
         gt_table_free(table);
 }
 
-/* Whether parts are made in turn. Together they need more memory, which few threads do not repay. What an
- * extension, phases and overlaps cache is not for several parts at once. */
+/* Whether parts are made in turn. Together they need a little more memory, but threads need not wait for each
+ * other at the end of each of their loops. What an extension, phases and overlaps cache is not for several
+ * parts at once. */
 static bool goes_in_turn(const gt_sheet_inputs *in)
 {
-    return gt_team_threads() < GT_MANY_THREADS || gt_memory_limit_set() || in->extension || in->phases ||
-           in->overlaps;
+    return gt_team_threads() == 1 || gt_memory_limit_set() || in->extension || in->phases || in->overlaps;
 }
 
 static bool add_kernel_sheets(const gt_sheet_inputs *in, const gt_linked_view *trace, gt_table_list *tables,
