@@ -47,8 +47,10 @@ static const uint8_t *skip_container(const uint8_t *p, const gt_json *outer, uns
 /* Whether the text at p is the one with this raw id, with nothing of the value after it. */
 static inline bool is_text(const gt_json_raw *raw, bool is_string, const uint8_t *p, const uint8_t *end)
 {
-    return raw->len < (size_t)(end - p) && gt_scan_same(p, (const uint8_t *)raw->bytes, raw->len) &&
-           (is_string ? p[raw->len] == '"' : gt_scan_number_end(p + raw->len) == p + raw->len);
+    if (raw->len >= (size_t)(end - p) || !gt_scan_same(p, (const uint8_t *)raw->bytes, raw->len))
+        return false;
+    const uint8_t *after = p + raw->len;
+    return is_string ? *after == '"' : *after == ',' || gt_scan_number_end(after) == after;
 }
 
 /* Makes the string a part of the context of the next one. */
@@ -139,12 +141,6 @@ static inline const uint8_t *read_text(gt_learned *learned, gt_learned_node *n, 
     return close;
 }
 
-static void set_cell(gt_record *record, int field, gt_store_cell cell)
-{
-    record->cells[field] = cell;
-    record->present |= UINT64_C(1) << field;
-}
-
 /* Distinguishes strings well enough to notice a value that never changes. */
 static int64_t fingerprint(const uint8_t *p, const uint8_t *end)
 {
@@ -160,55 +156,32 @@ static inline int64_t fingerprint_of(const gt_learned_node *n, const uint8_t *va
     return n->op == GT_STEP_INT || n->op == GT_STEP_JSON ? cell->integer : fingerprint(value, end);
 }
 
-/* Reads the value of a node into the record and `*read`; NULL if it has another form. */
-static inline const uint8_t *read_value(gt_learned *learned, gt_learned_node *n, const uint8_t *p,
-                                        const gt_json *json, gt_record *record, gt_store_cell *read)
+/* The end of a value of a node that sets no cell; NULL if it has another form. */
+static inline const uint8_t *pass_value(const gt_learned_node *n, const uint8_t *p, const gt_json *json,
+                                        gt_record *record)
 {
-    gt_store_cell cell = {0};
-    const uint8_t *end = json->end, *from = p;
-    if (n->op == GT_STEP_SKIP_NUMBER && n->field < 0) {
-        p = gt_scan_number(p);
-        return p < end ? p : NULL;
-    }
+    const uint8_t *from = p;
     switch (n->op) {
-    case GT_STEP_TIME: {
-        bool integral = false;
-        p = gt_scan_time(p, &cell.time, &integral);
-        record->integral |= (uint64_t)integral << n->field;
+    case GT_STEP_SKIP_NUMBER:
+        p = gt_scan_number(p);
         break;
-    }
-    case GT_STEP_TEXT:
-    case GT_STEP_JSON:
-        p = read_text(learned, n, p, end, &cell.text);
+    case GT_STEP_SKIP_STRING:
+        p = skip_string(p, json->end);
+        break;
+    case GT_STEP_SKIP_CONTAINER:
+        p = skip_container(p, json, n->depth);
         break;
     case GT_STEP_VIEW:
-        p = skip_string(p, end);
+        p = skip_string(p, json->end);
         if (!p) return NULL;
         record->views[n->field].begin = (uint32_t)(from - json->at);
         record->views[n->field].len = (uint32_t)(p - from);
         record->present |= UINT64_C(1) << n->field;
         return p;
-    case GT_STEP_SKIP_STRING:
-        p = skip_string(p, end);
-        break;
-    case GT_STEP_SKIP_NUMBER:
-        p = gt_scan_number(p);
-        break;
-    case GT_STEP_SKIP_CONTAINER:
-        p = skip_container(p, json, n->depth);
-        break;
-    case GT_STEP_INT: /* read_record reads it itself */
-    case GT_STEP_CONSTANT:
+    default: /* read_record reads these */
         return NULL;
     }
-    if (!p || p >= end) return NULL;
-    if (n->field >= 0) {
-        if (n->mistyped)
-            record->mistyped |= UINT64_C(1) << n->field;
-        else
-            set_cell(record, n->field, cell);
-    }
-    *read = cell;
+    if (n->mistyped) record->mistyped |= UINT64_C(1) << n->field;
     return p;
 }
 
@@ -287,7 +260,7 @@ static bool read_record(gt_learned *learned, gt_json *json, gt_record *record)
     gt_learned_edge *watched = NULL; /* the edge between the two, if its values are watched */
     const uint8_t *value = NULL;     /* n's value */
     gt_store_cell cell = {0};
-    uint64_t integers = 0; /* the fields read as such */
+    uint64_t present = 0; /* the fields that were read */
     learned->has_first = false;
     learned->context = learned->next_context;
     for (;;) {
@@ -314,18 +287,25 @@ static bool read_record(gt_learned *learned, gt_json *json, gt_record *record)
         from = n;
         n = e->to;
         value = p;
-        if (n->op == GT_STEP_INT) { /* most values */
-            int field = n->field;
+        if (n->op == GT_STEP_INT) {
             p = gt_scan_int_before(p, &cell.integer);
-            if (!p || p >= end) return false;
-            integers |= UINT64_C(1) << field;
-            record->cells[field] = cell;
+        } else if (n->op == GT_STEP_TEXT || n->op == GT_STEP_JSON) {
+            p = read_text(learned, n, p, end, &cell.text);
+        } else if (n->op == GT_STEP_TIME) {
+            bool integral = false;
+            p = gt_scan_time(p, &cell.time, &integral);
+            record->integral |= (uint64_t)integral << n->field;
         } else {
-            p = read_value(learned, n, p, json, record, &cell);
-            if (!p) return false;
+            cell.integer = 0;
+            p = pass_value(n, p, json, record);
+            if (!p || p >= end) return false;
+            continue;
         }
+        if (!p || p >= end) return false;
+        record->cells[n->field] = cell;
+        present |= UINT64_C(1) << n->field;
     }
-    record->present |= integers;
+    record->present |= present;
     json->at = p;
     json->first = false;
     return true;
