@@ -169,11 +169,6 @@ static inline const uint8_t *gt_scan_long_containers(const uint8_t *p, const uin
     return gt_scan_brackets(p, end, depth);
 }
 
-static inline const uint8_t *gt_scan_long_container(const uint8_t *p, const uint8_t *end)
-{
-    return gt_scan_long_containers(p, end, 1, false);
-}
-
 /* Whether the `len` bytes at p equal those at `text`. Both are read up to the next multiple of 16. */
 static inline bool gt_scan_same_scalar(const uint8_t *p, const uint8_t *text, size_t len)
 {

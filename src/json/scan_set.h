@@ -37,7 +37,7 @@ typedef struct gt_scan_loops {
     const uint8_t *(*string)(const uint8_t *p, const uint8_t *end);
     const uint8_t *(*space)(const uint8_t *p, const uint8_t *end);
     const uint8_t *(*container)(const uint8_t *p, const uint8_t *end);
-    const uint8_t *(*long_container)(const uint8_t *p, const uint8_t *end);
+    const uint8_t *(*long_containers)(const uint8_t *p, const uint8_t *end, size_t depth, bool is_in_string);
     bool (*same)(const uint8_t *p, const uint8_t *text, size_t len);
     size_t (*same_length)(const uint8_t *a, const uint8_t *b, size_t len);
 } gt_scan_loops;

@@ -694,6 +694,86 @@ static void an_invalid_record_is_reported(void **unused)
     free(t.items);
 }
 
+/* Writes records in runs of one to eight, of which those of kind y are not wanted. In these, brackets and
+ * quotes are in strings, and some have elements that look like records. */
+static void put_runs(text *t, bool *wanted, size_t count)
+{
+    bool wants = true;
+    for (size_t i = 0, left = 0; i < count; i++) {
+        if (!left) {
+            wants = !wants;
+            left = 1 + random32() % 8;
+        }
+        left--;
+        wanted[i] = wants;
+        put(t, "%s{\"kind\": \"%s\", \"name\": \"%s\", \"count\": %zu", i ? ",\n" : "[", wants ? "x" : "y",
+            names[random32() % (sizeof names / sizeof *names)].raw, i);
+        if (random32() % 3 == 0) put(t, ", \"a\": {\"b\": {\"deep\": 7}, \"shape\": [[1], \"]}\"]}");
+        if (random32() % 9 == 0) put(t, ", \"list\": [{\"kind\": \"x\"},\n{\"kind\": \"y\"}]");
+        if (random32() % 50 == 0) put(t, ", \"label\": \"%0*d\"", (int)(random32() % 200), 1);
+        put(t, "}");
+    }
+}
+
+/* Reads them and compares which were kept, their values and their positions in the array. */
+static void read_runs(const text *t, size_t block, unsigned threads, const bool *wanted, size_t count)
+{
+    static const gt_record_format format = {
+        .what = "record", .fields = fields, .columns = columns, .count = FIELDS, .unwanted = is_y};
+    gt_error error;
+    gt_interner *strings = gt_interner_new();
+    gt_stream *stream = gt_stream_memory(t->items, t->count, block, &error);
+    gt_store *store = gt_store_new(columns, FIELDS, strings);
+    gt_json json;
+    gt_json_begin(&json, stream, 0);
+    bool read = read_records(&json, &format, store, threads);
+    assert_int_equal(gt_store_records(store), count);
+    int64_t *counts = gt_store_ints(store, COUNT);
+    size_t row = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!wanted[i]) continue;
+        assert_int_equal(counts[row], i);
+        assert_int_equal(gt_store_position(store, row), i);
+        row++;
+    }
+    assert_int_equal(gt_store_count(store), row);
+    if (!read) {
+        char where[64];
+        snprintf(where, sizeof where, "in record %zu", count + 1);
+        assert_non_null(strstr(json.error.text, where));
+    }
+    assert_int_equal(read, t->items[t->count - 1] == ']');
+    free(counts);
+    gt_store_free(store);
+    gt_stream_close(stream);
+    gt_interner_free(strings);
+}
+
+/* Runs of unwanted records are skipped at once: those around them are read, and all are counted, wherever a
+ * block or a chunk ends, and if the last one is invalid. */
+static void runs_of_unwanted_records_are_skipped(void **unused)
+{
+    (void)unused;
+    static const size_t blocks[] = {0, 5, 64, 777};
+    static const char *const ends[] = {"]", ",\n{\"kind\": \"y\", \"name\": \"add\", \"count\": 1",
+                                       ",\n{\"kind\": \"y\", \"name\": \"add"};
+    const size_t few = 600, many = is_emulated() ? 600 : 90000; /* many: some 7 MB, several chunks */
+    bool *wanted = gt_alloc(many * sizeof *wanted);
+    for (size_t e = 0; e < sizeof ends / sizeof *ends; e++) {
+        text t = {0};
+        put_runs(&t, wanted, few);
+        put(&t, "%s", ends[e]);
+        for (size_t b = 0; b < sizeof blocks / sizeof *blocks; b++) read_runs(&t, blocks[b], 1, wanted, few);
+        free(t.items);
+        t = (text){0};
+        put_runs(&t, wanted, many);
+        put(&t, "%s", ends[e]);
+        for (unsigned threads = 1; threads <= 3; threads++) read_runs(&t, 0, threads, wanted, many);
+        free(t.items);
+    }
+    free(wanted);
+}
+
 static int tests_of_set(gt_scan_set set)
 {
     (void)set;
@@ -708,6 +788,7 @@ static int tests_of_set(gt_scan_set set)
         cmocka_unit_test(nested_arrays_that_look_like_records),
         cmocka_unit_test(an_array_may_end_near_the_end_of_a_chunk),
         cmocka_unit_test(an_invalid_record_is_reported),
+        cmocka_unit_test(runs_of_unwanted_records_are_skipped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

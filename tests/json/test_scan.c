@@ -44,13 +44,27 @@ static void fill(unsigned kind)
     }
 }
 
+static const uint8_t *end_of_containers(const uint8_t *p, const uint8_t *end, size_t depth, bool is_in_string)
+{
+    if (is_in_string) {
+        p = gt_scan_string_scalar(p, end);
+        if (p == end) return NULL;
+        p++;
+    }
+    while (p && depth--) p = gt_scan_container_scalar(p, end);
+    return p;
+}
+
 static void compare_all(const uint8_t *p, const uint8_t *end)
 {
     assert_ptr_equal(loops->quote(p, end), gt_scan_quote_scalar(p, end));
     assert_ptr_equal(loops->string(p, end), gt_scan_string_scalar(p, end));
     assert_ptr_equal(loops->space(p, end), gt_scan_space_scalar(p, end));
     assert_ptr_equal(loops->container(p, end), gt_scan_container_scalar(p, end));
-    assert_ptr_equal(loops->long_container(p, end), gt_scan_container_scalar(p, end));
+    for (size_t depth = 1; depth <= 3; depth++)
+        for (int is_in_string = 0; is_in_string <= 1; is_in_string++)
+            assert_ptr_equal(loops->long_containers(p, end, depth, is_in_string),
+                             end_of_containers(p, end, depth, is_in_string));
 }
 
 static void scanners_agree_with_scalar_loops(void **unused)

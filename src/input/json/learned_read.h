@@ -330,8 +330,8 @@ static size_t skip_records(gt_learned *learned, gt_json *json, gt_str separator,
     return count;
 }
 
-static const gt_scan_loops loops = {gt_scan_quote,      gt_scan_string,         gt_scan_space,
-                                    gt_scan_container,  gt_scan_long_container, gt_scan_same,
+static const gt_scan_loops loops = {gt_scan_quote,      gt_scan_string,          gt_scan_space,
+                                    gt_scan_container,  gt_scan_long_containers, gt_scan_same,
                                     gt_scan_same_length};
 
 const gt_learned_set GT_LEARNED_SET = {read_record, skip_records, &loops};
