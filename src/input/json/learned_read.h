@@ -61,8 +61,8 @@ static inline void note_string(gt_learned *learned, uint32_t id)
         return;
     }
     learned->has_first = true;
-    learned->context = id;
     learned->next_context = (learned->second * 40503 ^ learned->first) * 7919 + id;
+    learned->context = learned->next_context;
     learned->second = learned->first;
     learned->first = id;
 }

@@ -70,8 +70,8 @@ struct gt_learned {
     gt_arena arena;
     gt_learned_node *root;
     size_t nodes;
-    /* What a string is guessed from: the raw ids of the strings before it in the record, or for the first
-     * string of a record those of the first strings of the three records before. */
+    /* What a string is guessed from: the raw ids of the first strings of the last three records, with this
+     * one if it is not its first, and of all strings before it in the record. */
     uint32_t context;
     uint32_t next_context; /* at the beginning of the next record */
     uint32_t first;        /* the first string of this or the last record */
