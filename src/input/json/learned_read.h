@@ -76,7 +76,7 @@ static inline const uint8_t *end_of_text(bool is_string, const uint8_t *p, const
     else if (*p == '"')
         close = gt_scan_string(p + 1, end) + 1;
     else if (*p == '[' || *p == '{')
-        close = gt_scan_container(p + 1, end);
+        close = gt_scan_long_containers(p + 1, end, 1, false);
     else
         close = gt_scan_number_end(p);
     return close && close < end ? close : NULL;
