@@ -156,11 +156,28 @@ static inline int64_t fingerprint_of(const gt_learned_node *n, const uint8_t *va
     return n->op == GT_STEP_INT || n->op == GT_STEP_JSON ? cell->integer : fingerprint(value, end);
 }
 
-/* The end of a value of a node that sets no cell; NULL if it has another form. */
-static inline const uint8_t *pass_value(const gt_learned_node *n, const uint8_t *p, const gt_json *json,
-                                        gt_record *record)
+/* Reads the value of a node into the record and `*cell`; NULL if it has another form. What the record gets is
+ * worthless if the value is at the end of the block. */
+static inline const uint8_t *read_value(gt_learned *learned, gt_learned_node *n, const uint8_t *p,
+                                        const gt_json *json, gt_record *record, gt_store_cell *cell)
 {
     const uint8_t *from = p;
+    uint64_t field = UINT64_C(1) << (n->field & 63);
+    if (n->op == GT_STEP_TEXT || n->op == GT_STEP_JSON) {
+        p = read_text(learned, n, p, json->end, &cell->text);
+        record->cells[n->field] = *cell;
+        record->present |= field;
+        return p;
+    }
+    if (n->op == GT_STEP_TIME) {
+        bool integral = false;
+        p = gt_scan_time(p, &cell->time, &integral);
+        record->integral |= (uint64_t)integral << n->field;
+        record->cells[n->field] = *cell;
+        record->present |= field;
+        return p;
+    }
+    cell->integer = 0;
     switch (n->op) {
     case GT_STEP_SKIP_NUMBER:
         p = gt_scan_number(p);
@@ -176,20 +193,21 @@ static inline const uint8_t *pass_value(const gt_learned_node *n, const uint8_t 
         if (!p) return NULL;
         record->views[n->field].begin = (uint32_t)(from - json->at);
         record->views[n->field].len = (uint32_t)(p - from);
-        record->present |= UINT64_C(1) << n->field;
+        record->present |= field;
         return p;
-    default: /* read_record reads these */
+    default: /* read_record reads integers, and constants are no nodes */
         return NULL;
     }
-    if (n->mistyped) record->mistyped |= UINT64_C(1) << n->field;
+    if (n->mistyped) record->mistyped |= field;
     return p;
 }
 
-static inline void apply(const gt_learned_edge *e, gt_record *record)
+/* Returns the fields that it sets. */
+static inline uint64_t apply(const gt_learned_edge *e, gt_record *record)
 {
-    record->present |= e->present;
-    record->mistyped |= e->mistyped;
+    if (e->mistyped) record->mistyped |= e->mistyped;
     for (size_t i = 0; i < e->effect_count; i++) record->cells[e->effects[i].field] = e->effects[i].cell;
+    return e->present;
 }
 
 /* The end of the record, from the end of an edge on; NULL if it is not in the current block. The edge's text
@@ -274,7 +292,7 @@ static bool read_record(gt_learned *learned, gt_json *json, gt_record *record)
         p += e->len;
         watched = NULL;
         if (!e->is_plain) {
-            if (!e->dropping) apply(e, record);
+            if (!e->dropping) present |= apply(e, record);
             if (e->dropping || e->ending) {
                 if (e->to && !(p = pass_rest(e, p, end))) return false;
                 record->dropped = e->dropping;
@@ -287,23 +305,19 @@ static bool read_record(gt_learned *learned, gt_json *json, gt_record *record)
         from = n;
         n = e->to;
         value = p;
-        if (n->op == GT_STEP_INT) {
+        if (n->op == GT_STEP_INT) { /* most values */
+            int field = n->field;
             p = gt_scan_int_before(p, &cell.integer);
-        } else if (n->op == GT_STEP_TEXT || n->op == GT_STEP_JSON) {
-            p = read_text(learned, n, p, end, &cell.text);
-        } else if (n->op == GT_STEP_TIME) {
-            bool integral = false;
-            p = gt_scan_time(p, &cell.time, &integral);
-            record->integral |= (uint64_t)integral << n->field;
-        } else {
-            cell.integer = 0;
-            p = pass_value(n, p, json, record);
             if (!p || p >= end) return false;
-            continue;
+            present |= UINT64_C(1) << field;
+            record->cells[field] = cell;
+        } else if (n->op == GT_STEP_SKIP_NUMBER && n->field < 0) {
+            p = gt_scan_number(p);
+            if (!p || p >= end) return false;
+        } else {
+            p = read_value(learned, n, p, json, record, &cell);
+            if (!p || p >= end) return false;
         }
-        if (!p || p >= end) return false;
-        record->cells[n->field] = cell;
-        present |= UINT64_C(1) << n->field;
     }
     record->present |= present;
     json->at = p;

@@ -18,21 +18,22 @@ typedef struct gt_learned_effect {
     gt_store_cell cell;
 } gt_learned_effect;
 
+/* What every record needs of it comes first. */
 typedef struct gt_learned_edge {
-    uint8_t *text; /* padded to a multiple of 16 */
+    uint8_t *text;              /* padded to a multiple of 16 */
+    struct gt_learned_node *to; /* NULL at the record's end */
     uint32_t len;
+    uint16_t misses; /* of a folded edge: failed comparisons since it last matched */
+    bool is_plain; /* leads to a value and has no effects, and none of the next three needs to be looked at */
+    bool dropping; /* the record is not wanted, whatever follows */
+    bool ending;   /* nothing that follows is wanted */
+    bool folded;
+    uint16_t same;  /* how often in a row the last value seen after this edge was the same */
+    uint16_t watch; /* how many values are still to be watched */
     uint32_t effect_count;
     gt_learned_effect *effects; /* values of fields; */
     uint64_t present, mistyped; /* which fields they are, and which are mistyped */
-    struct gt_learned_node *to; /* NULL at the record's end */
     int64_t last;               /* the last value seen after this edge */
-    uint16_t same;              /* how often in a row it was the same */
-    uint16_t watch;             /* how many values are still to be watched */
-    uint16_t misses;            /* of a folded edge: failed comparisons since it last matched */
-    bool folded;
-    bool dropping; /* the record is not wanted, whatever follows */
-    bool ending;   /* nothing that follows is wanted */
-    bool is_plain; /* leads to a value and has no effects, and none of the above needs to be looked at */
 } gt_learned_edge;
 
 typedef struct gt_learned_node {
