@@ -19,12 +19,15 @@ void gt_add_if_any(gt_table_list *tables, gt_table *table)
         gt_table_free(table);
 }
 
-/* Whether parts are made in turn. Together they need a little more memory, but threads need not wait for each
- * other at the end of each of their loops. What an extension, phases and overlaps cache is not for several
- * parts at once. */
+/* Whether parts are made in turn. Together they need strings of their own, and the code of several parts is
+ * in memory. Few threads repay that only if the trace is large, and both are little compared with it. What an
+ * extension, phases and overlaps cache is not for several parts at once. */
 static bool goes_in_turn(const gt_sheet_inputs *in)
 {
-    return gt_team_threads() == 1 || gt_memory_limit_set() || in->extension || in->phases || in->overlaps;
+    enum { LARGE_TRACE = 1 << 18 }; /* events */
+    unsigned threads = gt_team_threads();
+    if (threads == 1 || (threads < GT_MANY_THREADS && in->trace->count < LARGE_TRACE)) return true;
+    return gt_memory_limit_set() || in->extension || in->phases || in->overlaps;
 }
 
 static bool add_kernel_sheets(const gt_sheet_inputs *in, const gt_linked_view *trace, gt_table_list *tables,
