@@ -148,6 +148,23 @@ def odd_databases(damage, path, process):
                      "out_3317" in before else [f"{os.listdir(damage.folder)}"])
 
 
+def few_descriptors(damage, run, rng):
+    """A run among files that only have its names, looked at by more threads than files may be open."""
+    folder = os.path.join(damage.folder, "few")
+    shutil.copytree(run, folder)
+    for number in range(1000):
+        with open(os.path.join(folder, f"{number}0_kernel_trace.csv"), "wb") as file:
+            file.write(rng.randbytes(20_000))
+    printed = []
+    for limit in ("1024", "5"):
+        shutil.rmtree(damage.out, ignore_errors=True)
+        outcome = harness.run(["/bin/sh", "-c", f'ulimit -n {limit} && exec "$@"', "sh", damage.binary, "rocprof", folder,
+                               "--output_csvs_dir", damage.out, "--quiet", "--threads", "8"])
+        printed.append((outcome.code, outcome.stderr, sorted(harness.files_under(damage.out))))
+    problems = [] if printed[0][0] == 0 and printed[0] == printed[1] else [f"{printed[0]} becomes {printed[1]}"[:600]]
+    damage.tally.add("few file descriptors", problems)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bin", default="build/gputally")
@@ -162,6 +179,7 @@ def main():
         inputs = os.path.join(folder, "run", "csv", maker.HOST)
         for name in sorted(os.listdir(inputs)):
             damage_csv(damage, os.path.join(inputs, name), rng, options.flips // 3)
+        few_descriptors(damage, inputs, rng)
         database = os.path.join(folder, "run", "rocpd", maker.HOST, f"{run[0].pid}_results.db")
         odd_databases(damage, database, run[0])
         damage_database(damage, database, rng, options.flips)

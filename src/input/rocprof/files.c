@@ -243,7 +243,8 @@ static void free_listing(void *context)
     gt_own_files_free(&l->own);
 }
 
-/* Looks at a file on any thread. Only regular files: others may block. */
+/* Looks at a file on any thread. Only regular files: others may block. One that cannot be read is looked at
+ * again when its turn comes: several at once may be more than the process may open. */
 static void look_ahead(void *context, size_t index)
 {
     const listing *l = context;
@@ -251,7 +252,11 @@ static void look_ahead(void *context, size_t index)
     if (name[0] == '.' || !stem_length(name)) return;
     char *path = gt_format("%s/%s", l->folder, name);
     struct stat status;
-    if (stat(path, &status) == 0 && S_ISREG(status.st_mode)) l->looks[index] = look_at(path);
+    if (stat(path, &status) == 0 && S_ISREG(status.st_mode)) {
+        look seen = look_at(path);
+        gt_free(seen.why);
+        if (seen.format != GT_FORMATS) l->looks[index] = (look){.is_done = true, .format = seen.format};
+    }
     gt_free(path);
 }
 
