@@ -325,18 +325,31 @@ static bool read_record(gt_learned *learned, gt_json *json, gt_record *record)
     return true;
 }
 
+/* The edge that follow would return. The tree stays as it is, because the record may still be read. */
+static inline gt_learned_edge *find_edge(const gt_learned_node *from, const uint8_t *p, const uint8_t *end)
+{
+    for (size_t i = 0; i < from->edge_count; i++)
+        if (is_at(from->edges[i], p, end)) return from->edges[i];
+    return NULL;
+}
+
 static size_t skip_records(gt_learned *learned, gt_json *json, gt_str separator, const uint8_t *limit)
 {
     const uint8_t *p = json->at, *end = json->end;
+    gt_learned_node *root = learned->root;
     size_t count = 0;
     while (p < limit) {
-        const gt_learned_edge *e = follow(learned->root, p, end);
+        gt_learned_edge *e = find_edge(root, p, end);
         if (!e || !e->dropping || !e->to) break;
         const uint8_t *after = pass_rest(e, p + e->len, end);
         if (!after || separator.len >= (size_t)(end - after) ||
             !gt_scan_same(after, (const uint8_t *)separator.bytes, separator.len) ||
             after[separator.len] != '{')
             break;
+        if (e == root->edges[0])
+            e->misses = 0;
+        else
+            follow(root, p, end);
         p = after + separator.len;
         count++;
     }
