@@ -9,9 +9,9 @@
 #include "input/rocprof/readers.h"
 #include "input/xla/xplane.h"
 #include "json/reader.h"
+#include "os/paths.h"
 
 #include <string.h>
-#include <sys/stat.h>
 
 enum { SHORT_LOOK_BYTES = 64 * 1024 }; /* a trace may describe eight GPUs before its events */
 
@@ -138,15 +138,9 @@ static bool is_told_by_key(gt_stream *stream, gt_trace_format format)
     return is_object && (format == GT_FORMAT_KINETO_JSON || format == GT_FORMAT_ROCPROF_JSON);
 }
 
-static bool is_large_file(const char *path)
-{
-    struct stat status;
-    return stat(path, &status) == 0 && S_ISREG(status.st_mode) && status.st_size >= GT_STREAM_BLOCK;
-}
-
 gt_stream *gt_detect_file(const char *path, gt_trace_format *format, gt_error *error)
 {
-    if (is_large_file(path)) {
+    if (gt_path_bytes(path) >= GT_STREAM_BLOCK) { /* never of a pipe, which is read only once */
         gt_stream *stream = gt_stream_open_blocks(path, SHORT_LOOK_BYTES, error);
         if (stream && gt_detect(stream, format, error) && is_told_by_key(stream, *format)) return stream;
         gt_stream_close(stream);

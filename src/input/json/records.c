@@ -136,7 +136,7 @@ typedef struct joint_text {
 
 typedef struct chunk {
     uint64_t start, end; /* of its first record, and of the first one after it */
-    atomic_bool done;    /* a worker has read it: what follows is set */
+    atomic_bool done;    /* a worker has read it: all else is set */
     bool none;           /* apparently no record begins in it */
     bool array_ended;
     bool failed, truncated;
