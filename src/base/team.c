@@ -48,6 +48,7 @@ typedef struct team {
     bool started;           /* the others were; some may have failed to start */
     atomic_long watch_ns;   /* how long a thread watches before it sleeps */
     atomic_bool is_decided; /* watch_ns: it is 0 before */
+    gt_cores cores;         /* of the thread that began it */
     pthread_t *threads;
     unsigned thread_count;
     GT_APART;             /* what is below changes often */
@@ -243,11 +244,15 @@ static void *run_thread(void *argument)
     return NULL;
 }
 
+/* If there are more threads than cores, the system shares all cores among them. */
 static void start_threads(team *t)
 {
     t->started = true;
     t->threads = gt_alloc((t->size - 1) * sizeof *t->threads);
-    while (t->thread_count < t->size - 1 && gt_thread_start(&t->threads[t->thread_count], run_thread, t) == 0)
+    gt_cores cores = t->cores;
+    if (cores.count < t->size) cores.count = 0;
+    while (t->thread_count < t->size - 1 &&
+           gt_thread_start_beside(&cores, &t->threads[t->thread_count], run_thread, t) == 0)
         t->thread_count++;
 }
 
@@ -255,6 +260,12 @@ void gt_team_start(void)
 {
     team *t = current;
     if (t && t->size > 1 && !t->started) start_threads(t);
+}
+
+int gt_team_start_thread(pthread_t *thread, void *(*run)(void *context), void *context)
+{
+    gt_cores cores = current ? current->cores : gt_cores_of_caller();
+    return gt_thread_start_beside(&cores, thread, run, context);
 }
 
 /* ---- loops ---- */
@@ -401,7 +412,7 @@ void gt_team_run(unsigned threads, void (*body)(void *context), void *context)
         body(context);
         return;
     }
-    team t = {.size = threads ? threads : gt_threads_default()};
+    team t = {.size = threads ? threads : gt_threads_default(), .cores = gt_cores_of_caller()};
     gt_memory_touch_with(t.size >= GT_MANY_THREADS ? touch : NULL);
     pthread_mutex_init(&t.lock, NULL);
     pthread_cond_init(&t.begun, NULL);

@@ -116,16 +116,48 @@ unsigned gt_threads_default(void)
     return most_by_default && most_by_default < cores ? most_by_default : cores;
 }
 
+/* ---- starting ---- */
+
 /* Not those that a fault of the thread itself causes: blocked, they would end the process without the handler
  * that it may have for them. */
-int gt_thread_start(pthread_t *thread, void *(*run)(void *context), void *context)
+static int start(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *context),
+                 void *context)
 {
     static const int faults[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP};
     sigset_t others, before;
     sigfillset(&others);
     for (size_t i = 0; i < GT_LENGTH(faults); i++) sigdelset(&others, faults[i]);
     pthread_sigmask(SIG_BLOCK, &others, &before);
-    int failure = pthread_create(thread, NULL, run, context);
+    int failure = pthread_create(thread, attributes, run, context);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return failure;
+}
+
+int gt_thread_start(pthread_t *thread, void *(*run)(void *context), void *context)
+{
+    return start(thread, NULL, run, context);
+}
+
+/* Fails on machines with more cores than a set has (1,024). */
+gt_cores gt_cores_of_caller(void)
+{
+    gt_cores cores;
+    bool known = sched_getaffinity(0, sizeof cores.set, &cores.set) == 0;
+    cores.count = known ? (unsigned)CPU_COUNT(&cores.set) : 0;
+    return cores;
+}
+
+int gt_thread_start_beside(const gt_cores *cores, pthread_t *thread, void *(*run)(void *context),
+                           void *context)
+{
+    int here = sched_getcpu(), failure = -1;
+    pthread_attr_t attributes;
+    if (cores->count < 2 || here < 0 || pthread_attr_init(&attributes) != 0)
+        return start(thread, NULL, run, context);
+    cpu_set_t others = cores->set;
+    CPU_CLR((unsigned)here, &others);
+    if (pthread_attr_setaffinity_np(&attributes, sizeof others, &others) == 0)
+        failure = start(thread, &attributes, run, context);
+    pthread_attr_destroy(&attributes);
+    return failure ? start(thread, NULL, run, context) : 0; /* the system may refuse the cores */
 }

@@ -3,7 +3,7 @@
  * alone, two buffers are enough: it still has the one before when it unpacks the next. */
 #include "stream/readahead.h"
 #include "base/guard.h"
-#include "base/threads.h"
+#include "base/team.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -100,7 +100,7 @@ static void *run_thread(void *context)
 void gt_readahead_begin(gt_readahead *a)
 {
     if (a->alone && !a->ended && !a->options.alone)
-        a->alone = gt_thread_start(&a->thread, run_thread, a) != 0;
+        a->alone = gt_team_start_thread(&a->thread, run_thread, a) != 0;
 }
 
 bool gt_readahead_next(gt_readahead *a, uint8_t **block, size_t *len, gt_error *error)

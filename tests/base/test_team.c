@@ -4,7 +4,9 @@
 #include "base/guard.h"
 #include "base/memory.h"
 #include "base/repeats.h"
+#include "base/threads.h"
 
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -354,6 +356,88 @@ static void a_failure_ends_the_call(void **state)
     }
 }
 
+/* ---- cores ---- */
+
+typedef struct seats {
+    unsigned threads;
+    atomic_uint met;
+    cpu_set_t of_caller, of_helper, of_other; /* the other: a thread that the helper starts */
+    int core_of_helper;
+    pthread_t caller;
+} seats;
+
+static void *look_at_cores(void *context)
+{
+    seats *s = context;
+    assert_int_equal(sched_getaffinity(0, sizeof s->of_other, &s->of_other), 0);
+    return NULL;
+}
+
+/* Each thread has one index, because nobody leaves before all have come. */
+static void take_seat(void *context, size_t index)
+{
+    seats *s = context;
+    (void)index;
+    atomic_fetch_add(&s->met, 1);
+    cpu_set_t cores;
+    assert_int_equal(sched_getaffinity(0, sizeof cores, &cores), 0);
+    if (pthread_equal(pthread_self(), s->caller)) {
+        s->of_caller = cores;
+    } else if (s->threads == 2) {
+        pthread_t other;
+        s->of_helper = cores;
+        s->core_of_helper = sched_getcpu();
+        assert_int_equal(gt_team_start_thread(&other, look_at_cores, s), 0);
+        pthread_join(other, NULL);
+    } else {
+        assert_true(CPU_EQUAL(&cores, &s->of_helper));
+    }
+    while (atomic_load(&s->met) < s->threads) sched_yield();
+}
+
+static void take_seats(void *context)
+{
+    seats *s = context;
+    gt_parallel_each(s->threads, take_seat, s);
+}
+
+static void helpers_leave_the_caller_its_core(void **state)
+{
+    (void)state;
+    seats s = {.threads = 2, .caller = pthread_self()};
+    gt_cores all = gt_cores_of_caller();
+    if (all.count < 2) skip();
+    gt_team_run(s.threads, take_seats, &s);
+    assert_true(CPU_EQUAL(&s.of_caller, &all.set));
+    assert_int_equal(CPU_COUNT(&s.of_helper), all.count - 1);
+    assert_int_equal(CPU_COUNT(&s.of_other), all.count - 1); /* not one less: it may use the caller's */
+    if (all.count == 2) assert_false(CPU_ISSET((unsigned)s.core_of_helper, &s.of_other));
+}
+
+static void more_threads_than_cores_use_all_cores(void **state)
+{
+    (void)state;
+    gt_cores all = gt_cores_of_caller();
+    seats s = {.threads = all.count + 2, .caller = pthread_self(), .of_helper = all.set};
+    assert_true(s.threads > 2);
+    gt_team_run(s.threads, take_seats, &s);
+    assert_true(CPU_EQUAL(&s.of_caller, &all.set));
+}
+
+static void threads_stay_on_the_cores_of_the_caller(void **state)
+{
+    (void)state;
+    gt_cores all = gt_cores_of_caller();
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET((unsigned)sched_getcpu(), &one);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    seats s = {.threads = 3, .caller = pthread_self(), .of_helper = one};
+    gt_team_run(s.threads, take_seats, &s);
+    assert_int_equal(sched_setaffinity(0, sizeof all.set, &all.set), 0);
+    assert_true(CPU_EQUAL(&s.of_caller, &one));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -368,6 +452,9 @@ int main(void)
         cmocka_unit_test(a_caller_helps_inside_its_loop),
         cmocka_unit_test(messages_of_all_threads_name_the_file),
         cmocka_unit_test(a_failure_ends_the_call),
+        cmocka_unit_test(helpers_leave_the_caller_its_core),
+        cmocka_unit_test(more_threads_than_cores_use_all_cores),
+        cmocka_unit_test(threads_stay_on_the_cores_of_the_caller),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
