@@ -10,7 +10,8 @@
  * and shape have the same types and strides. So each string is first compared with the last two that came
  * after the same strings; nine of ten are found this way. Most others are found by some of their bytes, which
  * costs less than looking them up by all.
- * - Of several edges at a node, the one used last is tried first. */
+ * - Of several edges at a node, the one used last is tried first.
+ * - Records that differ in their first values have the same last ones again and again (learned_rests.c). */
 #include "input/json/learned_tree.h"
 
 #include <stdlib.h>
@@ -80,6 +81,7 @@ gt_learned *gt_learned_new(gt_json_interner *strings, gt_json_interner *values)
     learned->set = sets[gt_scan_set_chosen()];
     learned->strings.intern = strings;
     learned->values.intern = values;
+    gt_learned_begin_rests(learned);
     learned->root = new_node(learned, &(gt_step){.op = GT_STEP_CONSTANT, .field = -1});
     return learned;
 }

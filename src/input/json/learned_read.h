@@ -271,6 +271,33 @@ static inline bool is_constant(gt_learned_edge *before, int64_t seen)
     return true;
 }
 
+/* The rest that begins at p, NULL if it is not known. */
+static inline const gt_learned_rest *find_rest(gt_learned_rests *rests, const uint8_t *p, const uint8_t *end)
+{
+    if (end - p <= GT_REST_MAX) return NULL;
+    const gt_learned_rest *rest = rests->slots[gt_learned_rest_slot(rests, p)];
+    if (!rest || !rest->len || !gt_scan_same(p, rest->text, rest->len)) return NULL;
+    rests->hits++;
+    return rest;
+}
+
+static inline void apply_rest(const gt_learned_rest *rest, gt_record *record)
+{
+    for (size_t i = 0; i < rest->count; i++) record->cells[rest->fields[i]] = rest->cells[i];
+    record->present |= rest->present;
+}
+
+/* A record that was not completely known: what is still to be learned from it. */
+static inline void learn_rest(gt_learned *learned, gt_learned_node *after, gt_str rest, uint64_t present,
+                              const gt_record *record, const uint8_t *begin)
+{
+    const uint8_t *end = (const uint8_t *)rest.bytes + rest.len;
+    if (after)
+        gt_learned_keep_rest(learned, after, rest, present, record->cells);
+    else if (learned->rest_wait && --learned->rest_wait == 0)
+        gt_learned_seek_rests(learned, begin, end);
+}
+
 static bool read_record(gt_learned *learned, gt_json *json, gt_record *record)
 {
     const uint8_t *p = json->at, *end = json->end;
@@ -278,10 +305,26 @@ static bool read_record(gt_learned *learned, gt_json *json, gt_record *record)
     gt_learned_edge *watched = NULL; /* the edge between the two, if its values are watched */
     const uint8_t *value = NULL;     /* n's value */
     gt_store_cell cell = {0};
-    uint64_t present = 0; /* the fields that were read */
+    uint64_t present = 0;          /* the fields that were read, since the rest began */
+    gt_learned_node *after = NULL; /* the value that an unknown rest is after */
+    const uint8_t *rest_begin = p;
     learned->has_first = false;
     learned->context = learned->next_context;
     for (;;) {
+        if (n->rests) {
+            const gt_learned_rest *rest = find_rest(n->rests, p, end);
+            if (rest) {
+                apply_rest(rest, record);
+                record->present |= present;
+                json->at = p + rest->len;
+                json->first = false;
+                return true;
+            }
+            record->present |= present;
+            present = 0;
+            after = n;
+            rest_begin = p;
+        }
         gt_learned_edge *e = follow(n, p, end);
         if (!e) return false;
         if (watched && is_constant(watched, fingerprint_of(n, value, p, &cell))) {
@@ -292,6 +335,7 @@ static bool read_record(gt_learned *learned, gt_json *json, gt_record *record)
         p += e->len;
         watched = NULL;
         if (!e->is_plain) {
+            if (e->dropping || e->ending || e->mistyped) after = NULL;
             if (!e->dropping) present |= apply(e, record);
             if (e->dropping || e->ending) {
                 if (e->to && !(p = pass_rest(e, p, end))) return false;
@@ -315,10 +359,14 @@ static bool read_record(gt_learned *learned, gt_json *json, gt_record *record)
             p = gt_scan_number(p);
             if (!p || p >= end) return false;
         } else {
+            after = NULL;
             p = read_value(learned, n, p, json, record, &cell);
             if (!p || p >= end) return false;
         }
     }
+    if (after || learned->rest_wait)
+        learn_rest(learned, after, (gt_str){(const char *)rest_begin, (size_t)(p - rest_begin)}, present,
+                   record, json->at);
     record->present |= present;
     json->at = p;
     json->first = false;

@@ -120,6 +120,11 @@ uint64_t gt_record_reader_misses(const gt_record_reader *reader)
     return reader->misses;
 }
 
+uint64_t gt_record_reader_rest_hits(const gt_record_reader *reader)
+{
+    return gt_learned_rest_hits(reader->learned);
+}
+
 gt_interner *gt_record_strings(const gt_record_reader *reader)
 {
     return reader->meanings;
