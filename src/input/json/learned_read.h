@@ -36,7 +36,7 @@ static const uint8_t *skip_container(const uint8_t *p, const gt_json *outer, uns
 {
     const uint8_t *close = gt_json_skip_text(p - 1, outer->end, outer->depth + depth);
     if (close) return close;
-    close = gt_scan_container(p, outer->end);
+    close = gt_scan_long_containers(p, outer->end, 1, false);
     if (!close) return NULL;
     gt_json json;
     gt_json_begin_str(&json, (gt_str){(const char *)p - 1, (size_t)(close - p) + 1});
