@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WINDOW = 4 * 1024 }; /* bytes read at once, for names that are close together */
+enum { WINDOW = 2 * 1024 }; /* bytes read at once, for names that are close together */
 
 enum {
     SYMBOL_ID,
