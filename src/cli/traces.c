@@ -268,6 +268,33 @@ static bool goes_in_steps(const gt_trace_call *trace)
     return !trace->read->is_part && gt_team_threads() < GT_MANY_THREADS;
 }
 
+typedef struct table_making {
+    gt_report *report;
+    gt_error *error;
+    bool made;
+} table_making;
+
+static void make_or_tidy(void *context, size_t index)
+{
+    table_making *making = context;
+    if (index == 0)
+        making->made = gt_report_make_tables(making->report, making->error);
+    else
+        gt_memory_next_step();
+}
+
+/* What only reading needed leaves memory first, or while the first tables are made. */
+static bool make_tables(gt_report *report, gt_error *error)
+{
+    table_making making = {report, error, false};
+    if (gt_team_threads() == 1) {
+        gt_memory_next_step();
+        return gt_report_make_tables(report, error);
+    }
+    gt_parallel_each(2, make_or_tidy, &making);
+    return making.made;
+}
+
 bool gt_trace_make_report(const gt_trace_call *trace, gt_trace_kind kind, const gt_report_hooks *hooks,
                           gt_error *error)
 {
@@ -288,9 +315,7 @@ bool gt_trace_make_report(const gt_trace_call *trace, gt_trace_kind kind, const 
     if (made) report.collectives = result->collectives;
     if (!made && hooks->read_failed) hooks->read_failed(error);
     if (made && hooks->was_read) hooks->was_read(&report);
-    gt_memory_next_step();
-    made = made && gt_report_make_tables(&report, error);
-    gt_memory_next_step();
+    made = made && make_tables(&report, error);
     if (made && hooks->was_made) hooks->was_made(trace, &report);
     gt_destinations to = *trace->destinations;
     const more_files more = {trace, &report, hooks->write_more};
