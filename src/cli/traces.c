@@ -283,11 +283,12 @@ static void make_or_tidy(void *context, size_t index)
         gt_memory_next_step();
 }
 
-/* What only reading needed leaves memory first, or while the first tables are made. */
+/* What only reading needed leaves memory first, or while the first tables are made; with many threads, it
+ * stays. */
 static bool make_tables(gt_report *report, gt_error *error)
 {
     table_making making = {report, error, false};
-    if (gt_team_threads() == 1) {
+    if (gt_team_threads() == 1 || gt_team_threads() >= GT_MANY_THREADS) {
         gt_memory_next_step();
         return gt_report_make_tables(report, error);
     }
