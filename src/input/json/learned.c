@@ -214,6 +214,7 @@ void gt_learned_fold(gt_learned *learned, gt_learned_node *from, const gt_learne
     e->ending = after->ending;
     put_edge(from, e);
     learned->nodes++;
+    if (before->to->rests) gt_learned_drop_rests(learned, before->to);
 }
 
 void gt_learned_drop_edge(gt_learned_node *from, size_t index)

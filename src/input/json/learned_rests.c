@@ -14,23 +14,21 @@
  * rests: a string is looked up by itself. */
 #include "input/json/learned_tree.h"
 
-/* Sanitizer and fuzz builds look for rests early, so that small inputs have some. */
+/* WAIT: records; until then, what is constant has become a part of the text. VALUES and SHORTEST: the values
+ * and bytes that a rest must have to be worth looking up. Sanitizer and fuzz builds look for rests in small
+ * inputs, too. */
 #ifdef GT_SMALL_GRAINS
-enum { WAIT = 2, VALUES = 1, SHORTEST = 8, FIRST_MISSES = 4, MISSES = 16 };
+enum { WAIT = 2, VALUES = 1, SHORTEST = 8 };
 #else
-enum {
-    WAIT = 64,         /* records; until then, what is constant has become a part of the text */
-    VALUES = 3,        /* that a rest must have to be worth looking up, */
-    SHORTEST = 48,     /* and bytes */
-    FIRST_MISSES = 64, /* when most rests are still new: there must have been a few hits */
-    MISSES = 512,      /* each time: there must have been half as many hits */
-};
+enum { WAIT = 64, VALUES = 3, SHORTEST = 48 };
 #endif
 enum {
     WAIT_MOST = WAIT << 10, /* records; then they are not looked for any longer */
-    HASHED_MOST = 128,      /* bytes of a rest that decide where it is kept */
-    HASHED_STEP = 16,
+    FIRST_MISSES = 64,      /* when most rests are still new: there must have been a few hits */
     FIRST_HITS = 2,
+    MISSES = 512,      /* each time: there must have been half as many hits */
+    HASHED_MOST = 128, /* bytes of a rest that decide where it is kept */
+    HASHED_STEP = 16,
 };
 
 /* The values of a record, in their order. */
@@ -98,18 +96,23 @@ static gt_learned_node *find_node(const gt_learned *learned, const uint8_t *reco
     return NULL;
 }
 
+/* Begins with rests of this length. */
+static void begin_with(gt_learned_rests *rests, size_t len)
+{
+    rests->hashed = (len < HASHED_MOST ? len : HASHED_MOST) / HASHED_STEP * HASHED_STEP;
+    for (size_t i = 0; i < GT_LENGTH(rests->slots); i++)
+        if (rests->slots[i]) rests->slots[i]->len = 0;
+}
+
 static void look_after(gt_learned *learned, gt_learned_node *n, size_t len)
 {
     if (!learned->rests) {
         learned->rests = gt_arena_alloc(&learned->arena, sizeof *learned->rests);
         *learned->rests = (gt_learned_rests){.hashed = 0};
     }
-    gt_learned_rests *rests = learned->rests;
-    rests->hashed = (len < HASHED_MOST ? len : HASHED_MOST) / HASHED_STEP * HASHED_STEP;
-    for (size_t i = 0; i < GT_LENGTH(rests->slots); i++)
-        if (rests->slots[i]) rests->slots[i]->len = 0; /* it was after another node */
-    rests->is_new = true;
-    n->rests = rests;
+    begin_with(learned->rests, len);
+    learned->rests->is_new = true;
+    n->rests = learned->rests;
     n->had_rests = true;
 }
 
@@ -124,6 +127,12 @@ void gt_learned_seek_rests(gt_learned *learned, const uint8_t *record, const uin
     }
     learned->rest_waited = learned->rest_waited ? 2 * learned->rest_waited : WAIT;
     learned->rest_wait = learned->rest_waited < WAIT_MOST ? learned->rest_waited : 0;
+}
+
+void gt_learned_drop_rests(gt_learned *learned, gt_learned_node *after)
+{
+    after->rests = NULL;
+    learned->rest_wait = 1; /* the next record shows which value is next */
 }
 
 /* Whether so few rests were found that looking for them costs more than it saves. */
@@ -141,13 +150,14 @@ void gt_learned_keep_rest(gt_learned *learned, gt_learned_node *after, gt_str te
                           const gt_store_cell *cells)
 {
     gt_learned_rests *rests = after->rests;
+    if (!rests) return; /* its value was folded just now */
     if (are_of_no_use(rests)) {
-        after->rests = NULL;
-        learned->rest_wait = 1; /* after the next value, there may be more */
+        gt_learned_drop_rests(learned, after);
         return;
     }
-    if (text.len > GT_REST_MAX || text.len < rests->hashed || __builtin_popcountll(present) > GT_REST_FIELDS)
+    if (text.len > GT_REST_MAX || text.len < SHORTEST || __builtin_popcountll(present) > GT_REST_FIELDS)
         return;
+    if (text.len < rests->hashed) begin_with(rests, text.len); /* what follows the record must not count */
     gt_learned_rest **slot = &rests->slots[gt_learned_rest_slot(rests, (const uint8_t *)text.bytes)];
     if (!*slot) *slot = gt_arena_alloc(&learned->arena, sizeof **slot);
     gt_learned_rest *rest = *slot;

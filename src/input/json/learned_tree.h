@@ -138,6 +138,8 @@ static inline size_t gt_learned_rest_slot(const gt_learned_rests *rests, const u
 void gt_learned_begin_rests(gt_learned *learned);
 /* Chooses the node after whose value rests are looked for, from a record that follows the tree. */
 void gt_learned_seek_rests(gt_learned *learned, const uint8_t *record, const uint8_t *end);
+/* They are of no use after this node, or it is passed no longer. */
+void gt_learned_drop_rests(gt_learned *learned, gt_learned_node *after);
 /* A rest was not known. Keeps it, the fields in it and their values. */
 void gt_learned_keep_rest(gt_learned *learned, gt_learned_node *after, gt_str text, uint64_t present,
                           const gt_store_cell *cells);
