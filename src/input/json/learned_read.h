@@ -287,17 +287,6 @@ static inline void apply_rest(const gt_learned_rest *rest, gt_record *record)
     record->present |= rest->present;
 }
 
-/* A record that was not completely known: what is still to be learned from it. */
-static inline void learn_rest(gt_learned *learned, gt_learned_node *after, gt_str rest, uint64_t present,
-                              const gt_record *record, const uint8_t *begin)
-{
-    const uint8_t *end = (const uint8_t *)rest.bytes + rest.len;
-    if (after)
-        gt_learned_keep_rest(learned, after, rest, present, record->cells);
-    else if (learned->rest_wait && --learned->rest_wait == 0)
-        gt_learned_seek_rests(learned, begin, end);
-}
-
 static bool read_record(gt_learned *learned, gt_json *json, gt_record *record)
 {
     const uint8_t *p = json->at, *end = json->end;
@@ -364,9 +353,11 @@ static bool read_record(gt_learned *learned, gt_json *json, gt_record *record)
             if (!p || p >= end) return false;
         }
     }
-    if (after || learned->rest_wait)
-        learn_rest(learned, after, (gt_str){(const char *)rest_begin, (size_t)(p - rest_begin)}, present,
-                   record, json->at);
+    if (after)
+        gt_learned_keep_rest(learned, after, (gt_str){(const char *)rest_begin, (size_t)(p - rest_begin)},
+                             present, record->cells);
+    else if (learned->rest_wait)
+        gt_learned_seek_rests(learned, json->at, p);
     record->present |= present;
     json->at = p;
     json->first = false;

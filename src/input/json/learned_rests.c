@@ -119,6 +119,7 @@ static void look_after(gt_learned *learned, gt_learned_node *n, size_t len)
 /* One record is not enough: what was constant for long has become text, and may vary later. */
 void gt_learned_seek_rests(gt_learned *learned, const uint8_t *record, const uint8_t *end)
 {
+    if (--learned->rest_wait) return;
     size_t len;
     gt_learned_node *n = find_node(learned, record, end, &len);
     if (n) {

@@ -99,7 +99,7 @@ struct gt_learned {
     gt_learned_node *root;
     size_t nodes;
     gt_learned_rests *rests; /* NULL: none yet */
-    unsigned rest_wait;      /* records until gt_learned_seek_rests is called; 0: it is not */
+    unsigned rest_wait;      /* records until gt_learned_seek_rests looks at one; 0: it does not */
     unsigned rest_waited;    /* the last time that no node was found */
     /* What a string is guessed from: the raw ids of the first strings of the last three records, with this
      * one if it is not its first, and of all strings before it in the record. */
@@ -136,7 +136,8 @@ static inline size_t gt_learned_rest_slot(const gt_learned_rests *rests, const u
 }
 
 void gt_learned_begin_rests(gt_learned *learned);
-/* Chooses the node after whose value rests are looked for, from a record that follows the tree. */
+/* After each record that follows the tree, while rest_wait is not 0. Chooses the node after whose value rests
+ * are looked for. */
 void gt_learned_seek_rests(gt_learned *learned, const uint8_t *record, const uint8_t *end);
 /* They are of no use after this node, or it is passed no longer. */
 void gt_learned_drop_rests(gt_learned *learned, gt_learned_node *after);
