@@ -86,7 +86,7 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 add_compile_options(-ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables -fno-unwind-tables
   -ffile-prefix-map=${CMAKE_SOURCE_DIR}=. -ffile-prefix-map=${CMAKE_BINARY_DIR}=build)
 # Code that runs once per command is compiled for size.
-foreach(folder api batch cli extension os page report run sweep)
+foreach(folder api batch cli crew doctor extension os page report run sweep)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${folder}/*.c)
   set_property(SOURCE ${sources} APPEND PROPERTY COMPILE_OPTIONS -Os)
 endforeach()
