@@ -48,8 +48,7 @@ typedef struct team {
     bool started;           /* the others were; some may have failed to start */
     atomic_long watch_ns;   /* how long a thread watches before it sleeps */
     atomic_bool is_decided; /* watch_ns: it is 0 before */
-    gt_cores cores;         /* of the thread that began it */
-    pthread_t *threads;
+    gt_beside *threads;
     unsigned thread_count;
     GT_APART;             /* what is below changes often */
     atomic_uint news;     /* changes when a loop begins, and at the end */
@@ -248,12 +247,11 @@ static void *run_thread(void *argument)
  * moved to a core that is idle than kept off one (of 16 cores, 14.4 were busy with 64 ranks, else 14.2). */
 static void start_threads(team *t)
 {
+    unsigned least_cores = t->size < GT_MANY_THREADS ? t->size : 0;
     t->started = true;
     t->threads = gt_alloc((t->size - 1) * sizeof *t->threads);
-    gt_cores cores = t->cores;
-    if (cores.count < t->size || t->size >= GT_MANY_THREADS) cores.count = 0;
     while (t->thread_count < t->size - 1 &&
-           gt_thread_start_beside(&cores, &t->threads[t->thread_count], run_thread, t) == 0)
+           gt_beside_start(&t->threads[t->thread_count], least_cores, run_thread, t) == 0)
         t->thread_count++;
 }
 
@@ -261,13 +259,6 @@ void gt_team_start(void)
 {
     team *t = current;
     if (t && t->size > 1 && !t->started) start_threads(t);
-}
-
-int gt_team_start_thread(pthread_t *thread, void *(*run)(void *context), void *context)
-{
-    gt_cores cores = current ? current->cores : gt_cores_of_caller();
-    if (current && current->size >= GT_MANY_THREADS) cores.count = 0;
-    return gt_thread_start_beside(&cores, thread, run, context);
 }
 
 /* ---- loops ---- */
@@ -283,6 +274,13 @@ static void push_loop(team *t, loop *l)
         is_awaited = outer->is_awaited;
     unlock_and_wake(t, l->count - 1, WOKEN_BY_CALLER);
     if (is_awaited) pthread_cond_broadcast(&t->left);
+}
+
+/* With the lock, which is free for a while. */
+static void wait_for_helpers(team *t)
+{
+    if (gt_beside_wait(&t->threads[0], &t->left, &t->lock)) return;
+    for (unsigned i = 0; i < t->thread_count; i++) gt_beside_use_all_cores(&t->threads[i]);
 }
 
 /* With the lock, which is free for a while: helps with a loop inside this one, or waits for the last helper
@@ -302,7 +300,7 @@ static void pass_time(team *t, loop *l)
     if (news || atomic_load(&t->news) != seen) return;
     l->is_awaited = true;
     atomic_fetch_add(&t->waiting, 1);
-    if (atomic_load(&l->helpers)) pthread_cond_wait(&t->left, &t->lock);
+    if (atomic_load(&l->helpers)) wait_for_helpers(t);
     atomic_fetch_sub(&t->waiting, 1);
     l->is_awaited = false;
 }
@@ -401,7 +399,7 @@ static void end_team(void *argument)
     atomic_fetch_add(&t->news, 1);
     pthread_cond_broadcast(&t->begun);
     pthread_mutex_unlock(&t->lock);
-    for (unsigned i = 0; i < t->thread_count; i++) pthread_join(t->threads[i], NULL);
+    for (unsigned i = 0; i < t->thread_count; i++) gt_beside_join(&t->threads[i]);
     gt_free(t->threads);
     pthread_cond_destroy(&t->left);
     pthread_cond_destroy(&t->begun);
@@ -414,7 +412,7 @@ void gt_team_run(unsigned threads, void (*body)(void *context), void *context)
         body(context);
         return;
     }
-    team t = {.size = threads ? threads : gt_threads_default(), .cores = gt_cores_of_caller()};
+    team t = {.size = threads ? threads : gt_threads_default()};
     gt_memory_touch_with(t.size >= GT_MANY_THREADS ? touch : NULL);
     pthread_mutex_init(&t.lock, NULL);
     pthread_cond_init(&t.begun, NULL);

@@ -12,7 +12,6 @@
 #ifndef GT_BASE_TEAM_H
 #define GT_BASE_TEAM_H
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -23,10 +22,6 @@ void gt_team_run(unsigned threads, void (*body)(void *context), void *context);
 /* Starts the threads of the current team, if there are any: before something that only the caller can do, so
  * that they are ready after it. */
 void gt_team_start(void);
-
-/* Starts a thread that is not of the team, for work at the same time as the caller's
- * (gt_thread_start_beside), on any core that the team may use. */
-int gt_team_start_thread(pthread_t *thread, void *(*run)(void *context), void *context);
 
 /* Threads of the current team; 1 if there is none. */
 unsigned gt_team_threads(void);

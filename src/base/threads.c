@@ -2,16 +2,19 @@
 #include "base/threads.h"
 #include "base/memory.h"
 
-#include <sched.h>
+#include <errno.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
+
+static _Thread_local gt_beside *own GT_THREAD_LOCAL; /* NULL: it was not started so */
 
 static unsigned cores_by_affinity(void)
 {
+    if (own && own->core_count) return own->core_count;
     for (size_t cpus = 1024; cpus <= 1 << 20; cpus *= 4) { /* the set must be as large as the kernel's */
         size_t size = CPU_ALLOC_SIZE(cpus);
         cpu_set_t *set = CPU_ALLOC(cpus);
@@ -135,29 +138,99 @@ static int start(pthread_t *thread, const pthread_attr_t *attributes, void *(*ru
 
 int gt_thread_start(pthread_t *thread, void *(*run)(void *context), void *context)
 {
+    gt_threads_use_all_cores();
     return start(thread, NULL, run, context);
 }
 
+/* ---- beside the caller ---- */
+
 /* Fails on machines with more cores than a set has (1,024). */
-gt_cores gt_cores_of_caller(void)
+static void find_cores(gt_beside *thread)
 {
-    gt_cores cores;
-    bool known = sched_getaffinity(0, sizeof cores.set, &cores.set) == 0;
-    cores.count = known ? (unsigned)CPU_COUNT(&cores.set) : 0;
-    return cores;
+    thread->core_count = 0;
+    if (own) {
+        thread->cores = own->cores;
+        thread->core_count = own->core_count;
+    } else if (sched_getaffinity(0, sizeof thread->cores, &thread->cores) == 0) {
+        thread->core_count = (unsigned)CPU_COUNT(&thread->cores);
+    }
 }
 
-int gt_thread_start_beside(const gt_cores *cores, pthread_t *thread, void *(*run)(void *context),
-                           void *context)
+static void *run_beside(void *argument)
 {
-    int here = sched_getcpu(), failure = -1;
+    own = argument;
+    return own->run(own->context);
+}
+
+static cpu_set_t without(const cpu_set_t *cores, int core)
+{
+    cpu_set_t others = *cores;
+    if (core >= 0) CPU_CLR((unsigned)core, &others);
+    return others;
+}
+
+/* Starts it on the other cores. */
+static bool start_off(gt_beside *thread, int core)
+{
     pthread_attr_t attributes;
-    if (cores->count < 2 || here < 0 || pthread_attr_init(&attributes) != 0)
-        return start(thread, NULL, run, context);
-    cpu_set_t others = cores->set;
-    CPU_CLR((unsigned)here, &others);
-    if (pthread_attr_setaffinity_np(&attributes, sizeof others, &others) == 0)
-        failure = start(thread, &attributes, run, context);
+    cpu_set_t others = without(&thread->cores, core);
+    if (core < 0 || pthread_attr_init(&attributes) != 0) return false;
+    atomic_store(&thread->kept_off, core);
+    bool started = CPU_COUNT(&others) > 0 &&
+                   pthread_attr_setaffinity_np(&attributes, sizeof others, &others) == 0 &&
+                   start(&thread->thread, &attributes, run_beside, thread) == 0;
+    if (!started) atomic_store(&thread->kept_off, -1);
     pthread_attr_destroy(&attributes);
-    return failure ? start(thread, NULL, run, context) : 0; /* the system may refuse the cores */
+    return started;
+}
+
+int gt_beside_start(gt_beside *thread, unsigned least_cores, void *(*run)(void *context), void *context)
+{
+    thread->run = run;
+    thread->context = context;
+    atomic_init(&thread->kept_off, -1);
+    find_cores(thread);
+    bool keep_off = least_cores && thread->core_count >= least_cores && thread->core_count > 1;
+    if (keep_off && start_off(thread, sched_getcpu())) return 0;
+    gt_threads_use_all_cores();
+    return start(&thread->thread, NULL, run_beside, thread);
+}
+
+/* Not if somebody else has changed its cores; nor any that were taken from the caller since. */
+static void lift(gt_beside *thread, pthread_t id)
+{
+    cpu_set_t now, all = thread->cores, others = without(&all, atomic_load(&thread->kept_off));
+    if (atomic_exchange(&thread->kept_off, -1) < 0) return;
+    if (!own) sched_getaffinity(0, sizeof all, &all);
+    if (pthread_getaffinity_np(id, sizeof now, &now) == 0 && CPU_EQUAL(&now, &others))
+        pthread_setaffinity_np(id, sizeof all, &all);
+}
+
+void gt_beside_use_all_cores(gt_beside *thread)
+{
+    lift(thread, thread->thread);
+}
+
+void gt_threads_use_all_cores(void)
+{
+    if (own) lift(own, pthread_self());
+}
+
+void gt_beside_join(gt_beside *thread)
+{
+    gt_beside_use_all_cores(thread);
+    pthread_join(thread->thread, NULL);
+}
+
+bool gt_beside_wait(const gt_beside *thread, pthread_cond_t *condition, pthread_mutex_t *lock)
+{
+    if (atomic_load(&thread->kept_off) < 0) return pthread_cond_wait(condition, lock) == 0;
+    struct timespec end;
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    end.tv_nsec += GT_BESIDE_WAIT_NS;
+    if (end.tv_nsec >= 1000000000) {
+        end.tv_nsec -= 1000000000;
+        end.tv_sec++;
+    }
+    return pthread_cond_clockwait(condition, lock, CLOCK_MONOTONIC, &end) != ETIMEDOUT;
 }

@@ -7,6 +7,7 @@
 
 #include "base/guard.h"
 #include "base/memory.h"
+#include "base/threads.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -189,6 +190,7 @@ static gt_text_file *open_file(gt_output *output, const char *path, bool gzip, b
     pthread_mutex_init(&file->lock, NULL);
     pthread_cond_init(&file->added, NULL);
     pthread_cond_init(&file->made, NULL);
+    gt_threads_use_all_cores();
     while (file->thread_count + 1 < threads &&
            pthread_create(&file->threads[file->thread_count], NULL, run_thread, file) == 0)
         file->thread_count++;

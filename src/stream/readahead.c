@@ -4,6 +4,7 @@
 #include "stream/readahead.h"
 #include "base/guard.h"
 #include "base/team.h"
+#include "base/threads.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -22,7 +23,7 @@ struct gt_readahead {
     gt_readahead_options options;
     size_t slot_count;
     bool alone; /* there is no thread: the reader unpacks */
-    pthread_t thread;
+    gt_beside thread;
 
     pthread_mutex_t lock; /* protects everything below */
     pthread_cond_t changed;
@@ -43,6 +44,7 @@ gt_readahead *gt_readahead_new(const gt_unpacker_kind *kind, gt_raw_input *store
     a->options = options;
     a->slot_count = options.alone ? SLOTS_ALONE : SLOTS;
     a->alone = true;
+    atomic_init(&a->thread.kept_off, -1);
     a->guard = gt_guard_current();
     pthread_mutex_init(&a->lock, NULL);
     pthread_cond_init(&a->changed, NULL);
@@ -99,15 +101,17 @@ static void *run_thread(void *context)
 
 void gt_readahead_begin(gt_readahead *a)
 {
+    unsigned least_cores = gt_team_threads() < GT_MANY_THREADS ? 2 : 0;
     if (a->alone && !a->ended && !a->options.alone)
-        a->alone = gt_team_start_thread(&a->thread, run_thread, a) != 0;
+        a->alone = gt_beside_start(&a->thread, least_cores, run_thread, a) != 0;
 }
 
 bool gt_readahead_next(gt_readahead *a, uint8_t **block, size_t *len, gt_error *error)
 {
     if (a->alone && !a->ended) fill_slot(a);
     pthread_mutex_lock(&a->lock);
-    while (a->filled == a->given && !a->ended) pthread_cond_wait(&a->changed, &a->lock);
+    while (a->filled == a->given && !a->ended)
+        if (!gt_beside_wait(&a->thread, &a->changed, &a->lock)) gt_beside_use_all_cores(&a->thread);
     slot *next = a->filled > a->given ? &a->slots[a->given++ % a->slot_count] : NULL;
     bool failed = !next && a->failed, raised = !next && a->raised;
     if (failed && error) *error = a->error;
@@ -143,7 +147,7 @@ void gt_readahead_free(gt_readahead *a)
         pthread_cond_signal(&a->changed);
         pthread_mutex_unlock(&a->lock);
         gt_raw_input_stop(a->stored);
-        pthread_join(a->thread, NULL);
+        gt_beside_join(&a->thread);
     }
     pthread_mutex_destroy(&a->lock);
     pthread_cond_destroy(&a->changed);

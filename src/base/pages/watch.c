@@ -1,5 +1,6 @@
 /* Keeping a pool within its limit. */
 #include "base/pages/watch.h"
+#include "base/threads.h"
 
 #include <inttypes.h>
 #include <signal.h>
@@ -192,6 +193,7 @@ void gt_pages_watch_start(gt_pages_watch *watch)
     sigfillset(&all);
     watch->ending = false;
     pthread_sigmask(SIG_BLOCK, &all, &before);
+    gt_threads_use_all_cores();
     watch->running = pthread_create(&watch->thread, NULL, watch_memory, watch) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (watch->outside && watch->statm < 0) watch->statm = gt_resident_memory_open();
