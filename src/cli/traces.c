@@ -317,6 +317,7 @@ bool gt_trace_make_report(const gt_trace_call *trace, gt_trace_kind kind, const 
     if (!made && hooks->read_failed) hooks->read_failed(error);
     if (made && hooks->was_read) hooks->was_read(&report);
     made = made && make_tables(&report, error);
+    if (!has_only_csvs(trace->destinations)) gt_memory_next_step(); /* documents need more code and memory */
     if (made && hooks->was_made) hooks->was_made(trace, &report);
     gt_destinations to = *trace->destinations;
     const more_files more = {trace, &report, hooks->write_more};
