@@ -199,8 +199,11 @@ def compare_many_ranks(bench, pytorch):
                                                                   str(MANY_RANKS)]}
     for label, command in commands.items():
         took, cpu, peak, _ = bench.timed([bench.options.bin, *command, "--output_csvs_dir", out, "--quiet"])
-        bench.at_least(label, cpu / took / cores, BUSY_LIMIT, "of the cores busy",
-                       more=f"   {took / 1e3:.2f} s, peak {peak / 2**20:.0f} MiB")
+        busy, more = cpu / took / cores, f"   {took / 1e3:.2f} s, peak {peak / 2**20:.0f} MiB"
+        if command[0] == "report":
+            bench.at_least(label, busy, BUSY_LIMIT, "of the cores busy", more=more)
+        else:  # over in 0.06 s, of which starting and ending are a tenth
+            bench.line(label, busy, None, "of the cores busy", more)
         shutil.rmtree(out)
     bench.warn_if_busy()
 
