@@ -1,6 +1,5 @@
 /* Threads: starting one, and the cores that affinity and the control group leave to this process. */
 #include "base/threads.h"
-#include "base/memory.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -10,7 +9,9 @@
 #include <time.h>
 #include <unistd.h>
 
-static _Thread_local gt_beside *own GT_THREAD_LOCAL; /* NULL: it was not started so */
+/* The calling thread, if it was started so; else NULL. The attribute is GT_THREAD_LOCAL of base/memory.h,
+ * which depends on this file. */
+static _Thread_local gt_beside *own __attribute__((tls_model("initial-exec")));
 
 static unsigned cores_by_affinity(void)
 {
@@ -129,7 +130,7 @@ static int start(pthread_t *thread, const pthread_attr_t *attributes, void *(*ru
     static const int faults[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP};
     sigset_t others, before;
     sigfillset(&others);
-    for (size_t i = 0; i < GT_LENGTH(faults); i++) sigdelset(&others, faults[i]);
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) sigdelset(&others, faults[i]);
     pthread_sigmask(SIG_BLOCK, &others, &before);
     int failure = pthread_create(thread, attributes, run, context);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
