@@ -190,9 +190,8 @@ static gt_text_file *open_file(gt_output *output, const char *path, bool gzip, b
     pthread_mutex_init(&file->lock, NULL);
     pthread_cond_init(&file->added, NULL);
     pthread_cond_init(&file->made, NULL);
-    gt_threads_use_all_cores();
     while (file->thread_count + 1 < threads &&
-           pthread_create(&file->threads[file->thread_count], NULL, run_thread, file) == 0)
+           gt_thread_start(&file->threads[file->thread_count], run_thread, file) == 0)
         file->thread_count++;
     return file;
 }

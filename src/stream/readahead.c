@@ -44,7 +44,6 @@ gt_readahead *gt_readahead_new(const gt_unpacker_kind *kind, gt_raw_input *store
     a->options = options;
     a->slot_count = options.alone ? SLOTS_ALONE : SLOTS;
     a->alone = true;
-    atomic_init(&a->thread.kept_off, -1);
     a->guard = gt_guard_current();
     pthread_mutex_init(&a->lock, NULL);
     pthread_cond_init(&a->changed, NULL);

@@ -3,7 +3,6 @@
 #include "base/threads.h"
 
 #include <inttypes.h>
-#include <signal.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -189,13 +188,8 @@ void gt_pages_watch_start(gt_pages_watch *watch)
 {
     if (watch->running) return;
     atomic_store(&watch->active, true);
-    sigset_t all, before; /* handlers run in threads of the program */
-    sigfillset(&all);
     watch->ending = false;
-    pthread_sigmask(SIG_BLOCK, &all, &before);
-    gt_threads_use_all_cores();
-    watch->running = pthread_create(&watch->thread, NULL, watch_memory, watch) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    watch->running = gt_thread_start(&watch->thread, watch_memory, watch) == 0;
     if (watch->outside && watch->statm < 0) watch->statm = gt_resident_memory_open();
 }
 
