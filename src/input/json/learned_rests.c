@@ -13,6 +13,7 @@
  * if too few rests are found there, after the next one. Only records whose values are all integers have
  * rests: a string is looked up by itself. */
 #include "input/json/learned_tree.h"
+#include "json/number.h"
 
 /* WAIT: records; until then, what is constant has become a part of the text. VALUES and SHORTEST: the values
  * and bytes that a rest must have to be worth looking up. Sanitizer and fuzz builds look for rests in small
@@ -61,12 +62,6 @@ static const gt_learned_edge *edge_at(const gt_learned_node *from, const uint8_t
     return found;
 }
 
-static const uint8_t *after_number(const uint8_t *p, const uint8_t *end)
-{
-    while (p<end && * p> ' ' && *p != ',' && *p != '}' && *p != ']') p++;
-    return p;
-}
-
 static int_path find_path(const gt_learned *learned, const uint8_t *p, const uint8_t *end)
 {
     int_path path = {.count = 0};
@@ -76,7 +71,7 @@ static int_path find_path(const gt_learned *learned, const uint8_t *p, const uin
         p += e->len;
         path.whole = !n && p == end;
         if (!n || (n->op != GT_STEP_INT && n->op != GT_STEP_SKIP_NUMBER)) break;
-        p = after_number(p, end);
+        p = gt_scan_number_end(p); /* at the latest at the bracket that closes the record */
         path.nodes[path.count] = n;
         path.ends[path.count++] = p;
         from = n;
@@ -110,9 +105,12 @@ static void look_after(gt_learned *learned, gt_learned_node *n, size_t len)
         learned->rests = gt_arena_alloc(&learned->arena, sizeof *learned->rests);
         *learned->rests = (gt_learned_rests){.hashed = 0};
     }
-    begin_with(learned->rests, len);
-    learned->rests->is_new = true;
-    n->rests = learned->rests;
+    gt_learned_rests *rests = learned->rests;
+    begin_with(rests, len);
+    rests->counted = rests->hits;
+    rests->misses = 0;
+    rests->is_new = true;
+    n->rests = rests;
     n->had_rests = true;
 }
 
