@@ -13,10 +13,8 @@ PREFIX    ?= /usr/local
 JOBS      ?= $(shell nproc 2>/dev/null || echo 2)
 # Groups of scripts/packages.txt that `make deps` installs.
 GROUP     ?= build
-# The x86-64 code is tested in emulation on other machines.
-CROSS     := $(if $(filter x86_64,$(shell uname -m)),,cross)
 # The compiler for the other architecture.
-OTHER     := $(if $(CROSS),cross,cross-arm64)
+OTHER     := $(if $(filter x86_64,$(shell uname -m)),cross-arm64,cross)
 # Configures a build folder and builds targets: $(BUILD) FOLDER [-DOPTION=VALUE...] [TARGET...]
 BUILD      = JOBS=$(JOBS) scripts/build
 # Runs a command that uses packages unpacked under build/deps.
@@ -42,21 +40,20 @@ report: deps build ## write a report of the example trace, or of TRACE=file, to 
 	build/gputally report "$(TRACE)" --output_csvs_dir "$(REPORT)" \
 	    --output_xlsx_path "$(REPORT)/$${name%_results}_perf_report.xlsx"
 
-test: GROUP = build test $(CROSS) $(if $(filter slurm launchers,$(T)),slurm)
-test: deps build ## run all tests, or those of T=area or T=test; LONG=1 with all their cases
-	@GPUTALLY_LONG_TESTS=$(LONG) $(RUN) scripts/test build $(JOBS) "$(T)"
+test: GROUP = build $(shell scripts/test --packages "$(T)")
+test: deps ## run all tests, or those of T=area or T=test; LONG=1 with all their cases
+	@GPUTALLY_LONG_TESTS=$(LONG) $(RUN) scripts/test build $(JOBS) "$(T)" -DCMAKE_BUILD_TYPE=Release -DGPUTALLY_WERROR=$(WERROR)
 
 # The tests under sanitizers and the fuzz targets are one build, because the library takes minutes to compile.
-SANITIZED  = CC=clang $(BUILD) build-asan -DGPUTALLY_SANITIZE=ON -DGPUTALLY_FUZZ=ON -DGPUTALLY_WERROR=$(WERROR)
+SANITIZED  = -DGPUTALLY_SANITIZE=ON -DGPUTALLY_FUZZ=ON -DGPUTALLY_WERROR=$(WERROR)
 
-asan: GROUP = build test fuzz
+asan: GROUP = build fuzz $(shell scripts/test --packages "$(T)")
 asan: deps ## run the unit and command-line tests under AddressSanitizer and UBSan; LEAKS=1 also checks for leaks
-	@$(SANITIZED) -DGPUTALLY_TESTS=ON
-	@ASAN_OPTIONS=detect_leaks=$(LEAKS) $(RUN) scripts/test --fast build-asan $(JOBS) "$(T)"
+	@CC=clang ASAN_OPTIONS=detect_leaks=$(LEAKS) $(RUN) scripts/test --fast build-asan $(JOBS) "$(T)" $(SANITIZED)
 
 fuzz: GROUP = build fuzz
 fuzz: deps ## run the fuzz targets, each for SECONDS=n (default 60)
-	@$(SANITIZED) fuzz_targets
+	@CC=clang $(BUILD) build-asan $(SANITIZED) fuzz_targets
 	@$(RUN) scripts/fuzz build-asan $(SECONDS) $(JOBS)
 
 fuzz-coverage: GROUP = build fuzz coverage
@@ -91,7 +88,7 @@ wheel: deps dist ## build the Python wheels for both architectures in build/dist
 	@for archive in build/dist/gputally-*-linux-*.tar.gz; do scripts/make-wheel "$$archive" build/dist || exit 1; done
 	@scripts/checksums build/dist
 
-test-packages: GROUP = build test dist $(OTHER) deb rpm packages
+test-packages: GROUP = build test page dist $(OTHER) deb rpm packages
 test-packages: deps build dist deb rpm wheel ## build all packages and test them in clean systems; needs root; T=deb tests one kind
 	@$(RUN) python3 -m tests.packages.run --bin build/gputally --packages build/dist $(T)
 

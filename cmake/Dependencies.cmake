@@ -71,7 +71,7 @@ endforeach()
 list(APPEND GPUTALLY_LIBRARIES Threads::Threads m ${CMAKE_DL_LIBS})
 if(GPUTALLY_PORTABLE)
   # Cairo and what its backends for images, PDF and SVG need: the linker takes only those from the libraries. Of
-  # fontconfig and Brotli, only the headers are used (src/output/figure/unused_portable.c).
+  # fontconfig and Brotli, only the headers are used (cmake/Portable.cmake).
   gputally_find(FREETYPE HEADER ft2build.h LIBRARY freetype PACKAGE libfreetype-dev SUFFIXES freetype2)
   gputally_find(PIXMAN HEADER pixman.h LIBRARY pixman-1 PACKAGE libpixman-1-dev SUFFIXES pixman-1)
   gputally_find(PNG HEADER png.h LIBRARY png16 PACKAGE libpng-dev)

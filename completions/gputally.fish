@@ -44,6 +44,7 @@ end
 
 complete -c gputally -f -a '(__gputally_complete)'
 complete -c TraceLens_generate_perf_report_pytorch -f -a '(__gputally_complete)'
+complete -c TraceLens_generate_perf_report_pytorch_inference -f -a '(__gputally_complete)'
 complete -c TraceLens_generate_perf_report_rocprof -f -a '(__gputally_complete)'
 complete -c TraceLens_generate_perf_report_jax -f -a '(__gputally_complete)'
 complete -c TraceLens_generate_perf_report_jax_analysis -f -a '(__gputally_complete)'

@@ -49,7 +49,7 @@ GPUTALLY_API const char *gputally_version(void); /* "0.1.0" */
 /* Options of reports. One that has no effect on the kind of a trace gives a warning. */
 typedef struct gputally_options gputally_options;
 
-/* The defaults of the command line. NULL if there is no memory. */
+/* The defaults of `gputally report`. NULL if there is no memory. */
 GPUTALLY_API gputally_options *gputally_options_new(void);
 GPUTALLY_API void gputally_options_free(gputally_options *options); /* NULL does nothing */
 
@@ -76,7 +76,12 @@ typedef struct gputally_report gputally_report;
  *
  * - a rocprofv3 output: JSON, CSV, rocpd database, Perfetto trace (.pftrace), or the folder that it wrote;
  * - a PyTorch (Kineto) trace: JSON or Perfetto trace;
- * - a JAX profile: xplane.pb, or a folder that jax.profiler wrote, if its newest run has one profile.
+ * - a JAX profile: xplane.pb, or a folder that jax.profiler wrote, if its newest run has one profile;
+ * - an SQLite export of Nsight Systems, or a folder with one;
+ * - what `ncu --csv` of Nsight Compute printed.
+ *
+ * The sheets are those of `gputally report`. A folder of PyTorch traces, on whose ranks that command makes a
+ * report, is not accepted: make the report of each trace.
  *
  * Files may be compressed with gzip or zstd, except databases; "-" is standard input. `options` may be NULL
  * for the defaults; they are not needed after the call. */
@@ -84,7 +89,14 @@ GPUTALLY_API gputally_report *gputally_report_make(const char *trace_path, const
                                                    char *error, size_t error_size);
 GPUTALLY_API void gputally_report_free(gputally_report *report); /* NULL does nothing */
 
-typedef enum gputally_kind { GPUTALLY_ROCPROF, GPUTALLY_PYTORCH, GPUTALLY_JAX, GPUTALLY_NSYS } gputally_kind;
+typedef enum gputally_kind {
+    GPUTALLY_NONE = -1, /* of a NULL report */
+    GPUTALLY_ROCPROF,
+    GPUTALLY_PYTORCH,
+    GPUTALLY_JAX,
+    GPUTALLY_NSYS,
+    GPUTALLY_NCU
+} gputally_kind;
 GPUTALLY_API gputally_kind gputally_report_kind(const gputally_report *report);
 
 /* Each of these writes all sheets, or nothing: missing folders are created, existing files are replaced only
@@ -96,14 +108,17 @@ GPUTALLY_API bool gputally_report_write_xlsx(const gputally_report *report, cons
 GPUTALLY_API bool gputally_report_write_sqlite(const gputally_report *report, const char *path, char *error,
                                                size_t error_size);
 /* The page for a browser. It has the timeline, the flame graph and the steps only if the report was made with
- * the option "page" set to "true"; with "findings", too, it is the page of `gputally report`. */
+ * the option "page" set to "true"; then it is the page of `gputally report`. There is none on metrics of
+ * Nsight Compute. */
 GPUTALLY_API bool gputally_report_write_html(const gputally_report *report, const char *path, char *error,
                                              size_t error_size);
 
 /* ---- sheets ---- */
 
 /* The sheets, in the order of the workbook. They belong to the report. A NULL report has none; a NULL sheet,
- * such as one that was not found, has no rows and no columns. */
+ * such as one that was not found, has no rows and no columns. Every index may be given: a column that does
+ * not exist, such as SIZE_MAX for a misspelt name, is a STRING column named "", and all of its cells are
+ * null. */
 typedef struct gputally_sheet gputally_sheet;
 GPUTALLY_API size_t gputally_report_sheet_count(const gputally_report *report);
 GPUTALLY_API const gputally_sheet *gputally_report_sheet(const gputally_report *report,
@@ -127,7 +142,7 @@ GPUTALLY_API gputally_type gputally_sheet_column_type(const gputally_sheet *shee
 GPUTALLY_API size_t gputally_sheet_find_column(const gputally_sheet *sheet,
                                                const char *name); /* or SIZE_MAX */
 
-/* Cells; `column` and `row` must exist. A null cell has no value: it reads as 0, NaN or "". A column whose
+/* Cells. A null cell, or one that does not exist, has no value: it reads as 0, NaN or "". A column whose
  * values have several types is a STRING column; its numbers can be read as numbers too. */
 GPUTALLY_API bool gputally_sheet_is_null(const gputally_sheet *sheet, size_t column, size_t row);
 GPUTALLY_API int64_t gputally_sheet_int(const gputally_sheet *sheet, size_t column,

@@ -5,6 +5,7 @@
  * one of their own that ends with them. */
 #include "gputally/gputally.h"
 
+#include "analysis/ncu/sheets.h"
 #include "base/guard.h"
 #include "base/team.h"
 #include "base/memory_limit.h"
@@ -35,6 +36,7 @@ struct gputally_report {
     gt_heap *heap;
     char *trace_path;
     gt_report report; /* its options refer to strings of the caller, and are not used once it is made */
+    gt_ncu *ncu;      /* metrics of Nsight Compute: then the report has nothing but its sheets */
     gt_warning_handler *warning;
     void *warning_context;
 };
@@ -68,7 +70,7 @@ gputally_options *gputally_options_new(void)
         return NULL;
     }
     options->heap = heap;
-    options->report = gt_report_options_default();
+    options->report = gt_report_options_best();
     return options;
 }
 
@@ -90,7 +92,8 @@ typedef struct set_call {
 static void set_option(void *context)
 {
     set_call *call = context;
-    call->is_set = gt_report_options_set(call->options, call->name, gt_strdup(call->value), &call->error);
+    call->is_set = gt_report_option_check(call->name, call->value, &call->error) &&
+                   gt_report_options_set(call->options, call->name, gt_strdup(call->value), &call->error);
 }
 
 /* A call that fails leaves the options as they were; its copy of the value is freed with them. */
@@ -120,8 +123,8 @@ void gputally_options_on_warning(gputally_options *options, gputally_warning_han
 /* ---- file-size limits ---- */
 
 /* Past a file-size limit the kernel sends SIGXFSZ to the thread that writes, which ends the process by
- * default. It is blocked in this thread, and one that a write caused is taken away again, so that nobody gets
- * it; the write then fails with EFBIG. */
+ * default. It is blocked in this thread, and one that a write caused is removed again, so that it is never
+ * delivered; the write then fails with EFBIG. */
 typedef struct blocked_signal {
     sigset_t before;
     bool was_pending;
@@ -157,7 +160,7 @@ static void unblock_file_size_signal(const blocked_signal *blocked)
 typedef struct make_call {
     const char *path;
     gt_report_options options;
-    gt_report *report;
+    gputally_report *made;
     bool is_made;
     gt_error error;
 } make_call;
@@ -166,21 +169,38 @@ typedef struct make_call {
 static bool find_trace(gt_profile_list *traces, const char *path, gt_error *error)
 {
     if (!gt_report_find_traces(traces, path, error)) return false;
-    return traces->count == 1 ||
-           gt_fail(error, "%s: this run has %zu profiles, one per host; choose one, such as %.300s", path,
-                   traces->count, traces->paths[0]);
+    return traces->count == 1 || gt_fail(error, "%s: this folder has %zu traces; choose one, such as %.300s",
+                                         path, traces->count, traces->paths[0]);
+}
+
+static bool make_ncu(make_call *call, gt_stream *stream, gt_error *error)
+{
+    gputally_report *made = call->made;
+    made->ncu = gt_ncu_read(stream, error);
+    if (made->ncu) gt_ncu_tables(made->ncu, &made->report.tables);
+    made->report.options = call->options;
+    return made->ncu;
+}
+
+static bool make_any(make_call *call, gt_stream *stream, const char *path, gt_error *error)
+{
+    gt_trace_kind kind = GT_TRACE_ROCPROF; /* of a folder */
+    gt_trace_format format = GT_FORMAT_UNKNOWN;
+    if (stream && !gt_detect(stream, &format, error)) return false;
+    if (format == GT_FORMAT_NCU_CSV) return make_ncu(call, stream, error);
+    bool made = (!stream || gt_report_detect(stream, &kind, error)) &&
+                gt_report_read(&call->made->report, kind, stream, path, &call->options, error) &&
+                gt_report_make_tables(&call->made->report, error);
+    if (made) gt_report_options_warn(&call->options, 1u << kind, "");
+    return made;
 }
 
 static bool read_and_make(make_call *call, const char *path, gt_error *error)
 {
-    gt_trace_kind kind = GT_TRACE_ROCPROF; /* of a folder */
     bool is_folder = gt_path_is_folder(path);
     gt_stream *stream = is_folder ? NULL : gt_stream_open(path, error);
-    bool made = (is_folder || (stream && gt_report_detect(stream, &kind, error))) &&
-                gt_report_read(call->report, kind, stream, path, &call->options, error) &&
-                gt_report_make_tables(call->report, error);
+    bool made = (is_folder || stream) && make_any(call, stream, path, error);
     gt_stream_close(stream);
-    if (made) gt_report_options_warn(&call->options, 1u << kind, "");
     return made;
 }
 
@@ -196,11 +216,10 @@ static void make_in_team(void *context)
 static void make_report(void *context)
 {
     make_call *call = context;
-    gt_pages_limits limits = gt_memory_limits(call->options.max_memory);
-    limits.added = true; /* what the process has used before is not ours */
-    if (limits.bytes) gt_memory_set_limit(&limits);
+    gt_memory_bound bound = gt_memory_bound_find(call->options.max_memory);
+    gt_memory_set_limit(bound.bytes, bound.name);
     if (!call->options.read.threads) call->options.read.threads = gt_threads_default();
-    call->options.read.threads = gt_memory_threads(&limits, call->options.read.threads);
+    call->options.read.threads = gt_memory_threads(bound, call->options.read.threads);
     gt_team_run(call->options.read.threads, make_in_team, call);
 }
 
@@ -225,9 +244,8 @@ gputally_report *gputally_report_make(const char *trace_path, const gputally_opt
     report->trace_path = path;
     report->warning = options ? options->warning : NULL;
     report->warning_context = options ? options->warning_context : NULL;
-    make_call call = {.path = trace_path,
-                      .options = options ? options->report : gt_report_options_default(),
-                      .report = &report->report};
+    make_call call = {
+        .path = trace_path, .options = options ? options->report : gt_report_options_best(), .made = report};
     gt_guard_options guard = {
         .heap = heap, .warning = report->warning, .warning_context = report->warning_context};
     blocked_signal blocked = block_file_size_signal(); /* an extension is asked through temporary files */
@@ -246,15 +264,17 @@ gputally_report *gputally_report_make(const char *trace_path, const gputally_opt
     return NULL;
 }
 
-static void free_report(void *report)
+static void free_report(void *context)
 {
-    gt_report_free(report);
+    gputally_report *report = context;
+    gt_report_free(&report->report);
+    gt_ncu_free(report->ncu);
 }
 
 void gputally_report_free(gputally_report *report)
 {
     if (!report) return;
-    gt_guard_run(&(gt_guard_options){.heap = report->heap}, free_report, &report->report, NULL);
+    gt_guard_run(&(gt_guard_options){.heap = report->heap}, free_report, report, NULL);
     gt_heap_free(report->heap);
     free(report->trace_path);
     gt_free(report);
@@ -266,7 +286,8 @@ gputally_kind gputally_report_kind(const gputally_report *report)
                                           [GT_TRACE_PYTORCH] = GPUTALLY_PYTORCH,
                                           [GT_TRACE_JAX] = GPUTALLY_JAX,
                                           [GT_TRACE_NSYS] = GPUTALLY_NSYS};
-    return kinds[report->report.kind];
+    if (!report) return GPUTALLY_NONE;
+    return report->ncu ? GPUTALLY_NCU : kinds[report->report.kind];
 }
 
 /* ---- writing ---- */
@@ -357,6 +378,8 @@ bool gputally_report_write_sqlite(const gputally_report *report, const char *pat
 bool gputally_report_write_html(const gputally_report *report, const char *path, char *error,
                                 size_t error_size)
 {
+    if (report && report->ncu)
+        return give_error("there is no page on metrics of Nsight Compute", error, error_size);
     return write_document(report, NULL, path, error, error_size);
 }
 
@@ -404,9 +427,23 @@ size_t gputally_sheet_column_count(const gputally_sheet *sheet)
     return sheet ? table_of(sheet)->column_count : 0;
 }
 
+/* NULL if the sheet has no such column. */
+static const gt_column *column_of(const gputally_sheet *sheet, size_t column)
+{
+    return column < gputally_sheet_column_count(sheet) ? &table_of(sheet)->columns[column] : NULL;
+}
+
+/* A cell that does not exist reads as null. */
+static gt_cell cell_of(const gputally_sheet *sheet, size_t column, size_t row)
+{
+    bool exists = column_of(sheet, column) && row < gputally_sheet_row_count(sheet);
+    return exists ? gt_table_cell(table_of(sheet), column, row) : (gt_cell){.is_null = true};
+}
+
 const char *gputally_sheet_column_name(const gputally_sheet *sheet, size_t column)
 {
-    return table_of(sheet)->columns[column].name;
+    const gt_column *found = column_of(sheet, column);
+    return found ? found->name : "";
 }
 
 gputally_type gputally_sheet_column_type(const gputally_sheet *sheet, size_t column)
@@ -416,10 +453,10 @@ gputally_type gputally_sheet_column_type(const gputally_sheet *sheet, size_t col
                                           [GT_TYPE_STRING] = GPUTALLY_STRING,
                                           [GT_TYPE_BOOL] = GPUTALLY_BOOL,
                                           [GT_TYPE_LIST] = GPUTALLY_LIST};
-    const gt_table *table = table_of(sheet);
+    const gt_column *found = column_of(sheet, column);
     gt_type type;
-    return gt_column_value_type(&table->columns[column], table->row_count, &type) ? types[type]
-                                                                                  : GPUTALLY_STRING;
+    return found && gt_column_value_type(found, table_of(sheet)->row_count, &type) ? types[type]
+                                                                                   : GPUTALLY_STRING;
 }
 
 size_t gputally_sheet_find_column(const gputally_sheet *sheet, const char *name)
@@ -429,17 +466,17 @@ size_t gputally_sheet_find_column(const gputally_sheet *sheet, const char *name)
 
 bool gputally_sheet_is_null(const gputally_sheet *sheet, size_t column, size_t row)
 {
-    return gt_table_cell(table_of(sheet), column, row).is_null;
+    return cell_of(sheet, column, row).is_null;
 }
 
 int64_t gputally_sheet_int(const gputally_sheet *sheet, size_t column, size_t row)
 {
-    return gt_table_cell(table_of(sheet), column, row).integer;
+    return cell_of(sheet, column, row).integer;
 }
 
 double gputally_sheet_float(const gputally_sheet *sheet, size_t column, size_t row)
 {
-    gt_cell cell = gt_table_cell(table_of(sheet), column, row);
+    gt_cell cell = cell_of(sheet, column, row);
     bool is_number = !cell.is_null && cell.type != GT_TYPE_STRING && cell.type != GT_TYPE_LIST;
     return is_number ? cell.number : (double)NAN;
 }
@@ -454,14 +491,14 @@ const char *gputally_sheet_string(const gputally_sheet *sheet, size_t column, si
 {
     gt_str string = {"", 0};
     if (!gputally_sheet_is_null(sheet, column, row))
-        string = string_of(table_of(sheet), &table_of(sheet)->columns[column], row);
+        string = string_of(table_of(sheet), column_of(sheet, column), row);
     if (length) *length = string.len;
     return string.bytes;
 }
 
 typedef struct format_call {
     const gt_table *table;
-    const gt_column *column;
+    const gt_column *column; /* NULL: the cell does not exist */
     size_t row;
     char *text;
     size_t size, length;
@@ -471,12 +508,12 @@ static void format_cell(void *context)
 {
     format_call *call = context;
     gt_buffer cell = {0};
-    gt_str formatted = string_of(call->table, call->column, call->row);
-    if (call->column->type != GT_TYPE_STRING && !gt_column_is_null(call->column, call->row)) {
+    gt_str formatted = call->column ? string_of(call->table, call->column, call->row) : (gt_str){"", 0};
+    if (call->column && call->column->type != GT_TYPE_STRING && !gt_column_is_null(call->column, call->row)) {
         gt_python_add_cell(&cell, call->column, call->row, call->table->strings);
         formatted = gt_buffer_str(&cell);
     }
-    if (call->size) {
+    if (call->text && call->size) {
         size_t kept = formatted.len < call->size ? formatted.len : call->size - 1;
         memcpy(call->text, formatted.bytes, kept);
         call->text[kept] = 0;
@@ -488,8 +525,8 @@ static void format_cell(void *context)
 size_t gputally_sheet_format(const gputally_sheet *sheet, size_t column, size_t row, char *text, size_t size)
 {
     gt_heap *heap = gt_heap_new();
-    const gt_table *table = table_of(sheet);
-    format_call call = {table, &table->columns[column], row, text, size, 0};
+    format_call call = {.table = table_of(sheet), .row = row, .text = text, .size = size};
+    if (row < gputally_sheet_row_count(sheet)) call.column = column_of(sheet, column);
     bool whole = heap && gt_guard_run(&(gt_guard_options){.heap = heap}, format_cell, &call, NULL);
     gt_heap_free(heap);
     return whole ? call.length : SIZE_MAX;

@@ -6,7 +6,6 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- buffers ---- */
@@ -20,17 +19,9 @@ char *gt_buffer_reserve(gt_buffer *buffer, size_t need)
 
 void gt_buffer_add(gt_buffer *buffer, const void *bytes, size_t len)
 {
-    enum { PART = 256 * 1024 };
     if (len == 0) return;
-    char *to = gt_buffer_reserve(buffer, len);
+    memcpy(gt_buffer_reserve(buffer, len), bytes, len);
     buffer->len += len;
-    const char *from = bytes;
-    for (; len > PART;
-         len -= PART, to += PART, from += PART) { /* both may be outside memory (base/memory.h) */
-        memcpy(to, from, PART);
-        gt_memory_poll();
-    }
-    memcpy(to, from, len);
 }
 
 void gt_buffer_add_cstr(gt_buffer *buffer, const char *text)
@@ -75,6 +66,14 @@ gt_str gt_buffer_str(gt_buffer *buffer)
 {
     *gt_buffer_reserve(buffer, 1) = 0;
     return (gt_str){buffer->bytes, buffer->len};
+}
+
+char *gt_buffer_take(gt_buffer *buffer)
+{
+    *gt_buffer_reserve(buffer, 1) = 0;
+    char *bytes = buffer->bytes;
+    *buffer = (gt_buffer){0};
+    return bytes;
 }
 
 void gt_buffer_free(gt_buffer *buffer)

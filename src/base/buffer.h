@@ -23,6 +23,7 @@ void gt_buffer_add_format(gt_buffer *buffer, const char *format, ...) __attribut
 void gt_buffer_add_spaces(gt_buffer *buffer, size_t count);
 void gt_buffer_add_code_point(gt_buffer *buffer, uint32_t code_point); /* as UTF-8 */
 gt_str gt_buffer_str(gt_buffer *buffer);                               /* its bytes, NUL-terminated */
+char *gt_buffer_take(gt_buffer *buffer); /* its bytes, NUL-terminated, which the caller frees; empties it */
 void gt_buffer_free(gt_buffer *buffer);
 
 /* ASCII only, in every locale. */

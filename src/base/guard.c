@@ -217,7 +217,6 @@ bool gt_guard_run(const gt_guard_options *options, void (*body)(void *context), 
         if (error) *error = guard.error;
         if (!options->keep_heap) gt_heap_clear(options->heap);
     }
-    if (options->heap) gt_heap_rest(options->heap);
     free(guard.cleanups);
     uselocale(guard.locale_before);
     pthread_mutex_destroy(&guard.warning_lock);

@@ -3,7 +3,6 @@
 #include "base/map.h"
 #include "base/memory.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct entry {
@@ -160,6 +159,13 @@ uint32_t gt_interner_add_borrowed(gt_interner *s, const char *bytes, size_t len)
 uint32_t gt_interner_add_cstr(gt_interner *s, const char *text)
 {
     return gt_interner_add(s, text, strlen(text));
+}
+
+uint32_t gt_interner_add_from(gt_interner *to, const gt_interner *from, uint32_t id)
+{
+    if (id == GT_STR_NONE) return GT_STR_NONE;
+    gt_str text = gt_interner_get(from, id);
+    return gt_interner_add(to, text.bytes, text.len);
 }
 
 uint32_t gt_interner_find(const gt_interner *s, const void *bytes, size_t len)

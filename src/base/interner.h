@@ -32,6 +32,8 @@ gt_interner *gt_interner_copy(const gt_interner *strings);
 
 uint32_t gt_interner_add(gt_interner *strings, const void *bytes, size_t len);
 uint32_t gt_interner_add_cstr(gt_interner *strings, const char *text);
+/* A string of another interner; GT_STR_NONE stays so. */
+uint32_t gt_interner_add_from(gt_interner *to, const gt_interner *from, uint32_t id);
 uint32_t gt_interner_find(const gt_interner *strings, const void *bytes,
                           size_t len); /* GT_STR_NONE if absent */
 
@@ -66,6 +68,37 @@ static inline bool gt_str_starts_with(gt_str text, const char *word)
 {
     size_t len = strlen(word);
     return text.len >= len && memcmp(text.bytes, word, len) == 0;
+}
+
+static inline bool gt_str_ends_with(gt_str text, const char *ending)
+{
+    size_t len = strlen(ending);
+    return text.len >= len && memcmp(text.bytes + text.len - len, ending, len) == 0;
+}
+
+static inline bool gt_ends_with(const char *text, const char *ending)
+{
+    return gt_str_ends_with((gt_str){text, strlen(text)}, ending);
+}
+
+/* Whether something comes before the ending: ".json" is a name without one. */
+static inline bool gt_has_ending(const char *name, const char *ending)
+{
+    return strlen(name) > strlen(ending) && gt_ends_with(name, ending);
+}
+
+static inline bool gt_str_is_one_of(gt_str text, const char *const *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (gt_str_equals(text, list[i])) return true;
+    return false;
+}
+
+static inline bool gt_is_one_of(const char *text, const char *const *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(text, list[i]) == 0) return true;
+    return false;
 }
 
 static inline bool gt_str_contains(gt_str text, const char *word)

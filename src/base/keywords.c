@@ -5,8 +5,6 @@
 
 #include "base/memory.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* The letters of words; all other bytes are letter 0, which no word contains. */

@@ -11,7 +11,6 @@
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -170,7 +169,7 @@ static void hear(gt_message_kind kind, const char *text)
     if (!scope.listener || scope.is_private) return;
     gt_lock(&hearing);
     for (gt_log_listener *listener = scope.listener; listener; listener = listener->outer) {
-        listener->heard++;
+        listener->count++;
         if (listener->hear) listener->hear(listener->context, kind, text);
     }
     gt_unlock(&hearing);

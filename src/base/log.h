@@ -1,4 +1,4 @@
-/* Messages for people: warnings, information, and the status line at the bottom of a terminal.
+/* Messages to the user: warnings, information, and the status line at the bottom of a terminal.
  *
  * In a guarded call (base/guard.h), that is in the library, warnings go to the handler of that call and
  * information is dropped. Otherwise, that is in the command line, messages go to standard error; the settings
@@ -41,9 +41,9 @@ bool gt_log_record_load(gt_log_record *record, const struct gt_image *image);
 
 /* ---- listening ----
  *
- * A listener hears the messages of its thread, and of the loops that this shares with others, as they are
- * given, before they are named, counted or dropped: to repeat them another time, or to know whether there
- * are any. */
+ * A listener receives the messages of its thread, and of the loops that this shares with others, before file
+ * names are added and repeated messages are counted or dropped: to print them again another time, or to know
+ * whether there are any. */
 
 typedef enum gt_message_kind {
     GT_MESSAGE_WARNING,
@@ -55,16 +55,16 @@ typedef enum gt_message_kind {
 typedef struct gt_log_listener {
     void (*hear)(void *context, gt_message_kind kind, const char *text); /* NULL: only counts them */
     void *context;
-    unsigned long heard;           /* messages so far */
-    struct gt_log_listener *outer; /* which also hears them; set by gt_log_listen */
+    unsigned long count;           /* messages so far */
+    struct gt_log_listener *outer; /* receives them, too; set by gt_log_listen */
 } gt_log_listener;
 void gt_log_listen(gt_log_listener *listener);
 void gt_log_unlisten(gt_log_listener *listener);
 
-/* Whether messages of this thread are not heard: those about this command, and not about the trace. Returns
- * what was set before. */
+/* Whether listeners do not receive messages of this thread: those that are about the command and not about
+ * the trace. Returns what was set before. */
 bool gt_log_set_private(bool is_private);
-/* Gives a message that a listener heard. */
+/* Prints a message that a listener received. */
 void gt_log_repeat(gt_message_kind kind, const char *text);
 
 /* ---- for the command line ---- */

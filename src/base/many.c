@@ -1,4 +1,4 @@
-/* Pieces of work side by side; see many.h.
+/* Pieces of work at the same time; see many.h.
  *
  * A thread takes the next piece of the list, does it, and then finishes all pieces whose turn has come,
  * unless another thread is doing so. A piece that is done before its turn is finished by the thread that does

@@ -3,7 +3,6 @@
 #include "base/memory.h"
 
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
@@ -48,7 +47,7 @@ static void grow(gt_map *map)
     *map = bigger;
 }
 
-#ifdef GT_MOVE_ARRAYS
+#ifdef GT_SMALL_GRAINS
 /* Each call moves the entries of a small map, so that pointers kept from the call before are found. */
 static void move_entries(gt_map *map)
 {
@@ -62,7 +61,7 @@ static void move_entries(gt_map *map)
 uint32_t *gt_map_put(gt_map *map, uint64_t a, uint64_t b)
 {
     if (map->count * 3 >= map->capacity * 2) grow(map);
-#ifdef GT_MOVE_ARRAYS
+#ifdef GT_SMALL_GRAINS
     if (map->capacity <= 64) move_entries(map);
 #endif
     gt_map_entry *entry = find(map, a, b);

@@ -1,9 +1,9 @@
 /* Allocation that cannot fail from the caller's view, the heaps that track it, growable arrays and arenas. */
 #include "base/memory.h"
-#include "base/pages/pages.h"
-#include "base/pages/spill.h"
 #include "base/raise.h"
 
+#include <inttypes.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -11,7 +11,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <malloc.h>
+#include <sys/mman.h>
+
+/* What counts for a limit of memory: see gt_memory_set_limit. */
+typedef struct budget {
+    uint64_t limit; /* 0: none, and nothing is counted */
+    const char *name;
+    atomic_int_fast64_t used;
+} budget;
 
 /* ---- heaps: sets of the blocks that are in use ----
  *
@@ -30,48 +37,17 @@ typedef struct shard {
 
 struct gt_heap {
     shard shards[SHARDS];
-    _Atomic(gt_pages *) pages; /* of its large blocks; NULL until there is one */
-    pthread_mutex_t pages_lock;
+    budget budget;
     void *first_slots[SHARDS][FIRST_SLOTS]; /* until a shard grows */
 };
 
 /* The heap that tracks what this thread allocates; NULL: none. */
 static _Thread_local gt_heap *heap GT_THREAD_LOCAL;
 
-/* The large blocks of a program, which has no heap; NULL: malloc has all blocks. */
-static gt_pages *program_pages;
-static atomic_bool in_steps;
-
-/* The blocks of a program that are outside memory; see gt_memory_outside. */
-enum {
-    OUTSIDE_BYTES = 16 * 1024,           /* a smaller block is in memory */
-    OUTSIDE_RESIDENT = 16 * 1024 * 1024, /* if the system does not say what the peak was */
-    OUTSIDE_ROOM = 1024 * 1024,
-    OUTSIDE_LOOKS = 16, /* looking costs as much as a small trace */
-};
-static struct {
-    pthread_mutex_t lock;
-    _Atomic(gt_pages *) pages; /* NULL until there is a block */
-    uint64_t peak;             /* of memory, without them */
-    uint64_t dropped_peak;     /* of memory, when their pages were last dropped */
-    unsigned uses;
-} outside = {.lock = PTHREAD_MUTEX_INITIALIZER};
-static _Thread_local bool is_outside GT_THREAD_LOCAL;
-
-/* Frees a block of malloc or of a pool. */
-static void release(void *block)
-{
-    if (gt_pages_owns(block))
-        gt_pages_free(block);
-    else
-        free(block);
-}
-
 gt_heap *gt_heap_new(void)
 {
     gt_heap *h = calloc(1, sizeof *h);
     if (!h) return NULL;
-    pthread_mutex_init(&h->pages_lock, NULL);
     for (size_t i = 0; i < SHARDS; i++) {
         pthread_mutex_init(&h->shards[i].lock, NULL);
         h->shards[i].slots = h->first_slots[i];
@@ -85,18 +61,12 @@ void gt_heap_clear(gt_heap *h)
     for (size_t i = 0; i < SHARDS; i++) {
         shard *s = &h->shards[i];
         for (size_t at = 0; at <= s->mask; at++) {
-            release(s->slots[at]);
+            free(s->slots[at]);
             s->slots[at] = NULL;
         }
         s->count = 0;
     }
-    gt_heap_rest(h);
-}
-
-void gt_heap_rest(gt_heap *h)
-{
-    gt_pages *pages = atomic_load(&h->pages);
-    if (pages) gt_pages_rest(pages);
+    atomic_store(&h->budget.used, 0);
 }
 
 void gt_heap_free(gt_heap *h)
@@ -107,8 +77,6 @@ void gt_heap_free(gt_heap *h)
         if (h->shards[i].slots != h->first_slots[i]) free(h->shards[i].slots);
         pthread_mutex_destroy(&h->shards[i].lock);
     }
-    gt_pages_destroy(atomic_load(&h->pages));
-    pthread_mutex_destroy(&h->pages_lock);
     free(h);
 }
 
@@ -179,7 +147,7 @@ static bool add(shard *s, void *block, bool must_grow)
 static void track(void *block)
 {
     if (add(shard_of(block), block, true)) return;
-    release(block);
+    free(block);
     gt_raise_out_of_memory(sizeof block);
 }
 
@@ -212,157 +180,133 @@ static bool untrack(const void *block)
     return found;
 }
 
+/* ---- the limit ---- */
+
+enum {
+    COUNTED_BYTES = 4096, /* smaller blocks are not counted: they are little, and counting them takes time */
+    MEBIBYTE = 1024 * 1024,
+};
+
+/* Of a program, which has no heap. */
+static budget program_budget;
+
+static budget *current_budget(void)
+{
+    return heap ? &heap->budget : &program_budget;
+}
+
+void gt_memory_set_limit(uint64_t bytes, const char *name)
+{
+    budget *b = current_budget();
+    b->limit = bytes;
+    b->name = name;
+}
+
+uint64_t gt_memory_limit_set(void)
+{
+    return current_budget()->limit;
+}
+
+static _Noreturn void raise_limit(const budget *b)
+{
+    gt_raise("%s: %" PRIu64 " MiB are too few; raise the limit, or use fewer threads (--threads), an index "
+             "(--index) or a part of the trace (gputally split)",
+             b->name, b->limit / MEBIBYTE);
+}
+
+/* Before so much more is allocated. Threads that ask at the same time may exceed the limit by a block each.
+ */
+static void check_limit(size_t more)
+{
+    budget *b = current_budget();
+    if (!b->limit || more < COUNTED_BYTES) return;
+    int64_t used = (int64_t)atomic_load_explicit(&b->used, memory_order_relaxed);
+    if (more > b->limit || used > (int64_t)(b->limit - more)) raise_limit(b);
+}
+
+static int64_t counted_bytes(void *block)
+{
+    size_t bytes = block ? malloc_usable_size(block) : 0;
+    return bytes < COUNTED_BYTES ? 0 : (int64_t)bytes;
+}
+
+static void add_used(int64_t bytes)
+{
+    if (bytes) atomic_fetch_add_explicit(&current_budget()->used, bytes, memory_order_relaxed);
+}
+
+static void count_new(void *block)
+{
+    if (current_budget()->limit) add_used(counted_bytes(block));
+}
+
+static void count_freed(void *block)
+{
+    if (current_budget()->limit) add_used(-counted_bytes(block));
+}
+
 /* ---- allocation ---- */
 
-/* AddressSanitizer finds overflows of malloc's blocks only. With a memory limit, pages are used there, too,
- * so that the tests of limits test something. */
-static const bool pages_without_limit = !GT_ADDRESS_SANITIZER;
-
-/* The pool of this guarded call, or without one of the program; NULL: there is none. */
-static gt_pages *current_pool(bool create)
+/* Many threads that write to fresh memory spend more time in the system's page faults than on what they
+ * write: with huge pages there are fewer. Only in a program: in a guarded call, the memory is that of others
+ * later. */
+static void ask_for_huge_pages(void *block, size_t bytes)
 {
-    if (!heap) return program_pages;
-    gt_pages *pool = atomic_load_explicit(&heap->pages, memory_order_acquire);
-    if (pool || !create) return pool;
-    pthread_mutex_lock(&heap->pages_lock);
-    pool = atomic_load(&heap->pages);
-    if (!pool) atomic_store(&heap->pages, pool = gt_pages_new());
-    pthread_mutex_unlock(&heap->pages_lock);
-    return pool;
+    enum { HUGE_PAGE = 2 * 1024 * 1024, HUGE_FROM = 4 * 1024 * 1024 };
+    if (heap || bytes < HUGE_FROM) return;
+    size_t before = (size_t)(-(uintptr_t)block % HUGE_PAGE);
+    madvise((char *)block + before, (bytes - before) / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
 }
 
-/* The pool of a block of this size; NULL: it is malloc's. */
-static gt_pages *pool_for(size_t size)
+static void *take(void *block, size_t bytes)
 {
-    if (is_outside && !heap && size >= OUTSIDE_BYTES) return outside.pages;
-    gt_pages *pool = current_pool(size >= GT_LARGE_BYTES);
-    if (!pool || size < gt_pages_smallest(pool)) return NULL;
-    return pages_without_limit || gt_pages_limit_bytes(pool) ? pool : NULL;
-}
-
-/* NULL if the block is malloc's, because of its size or because the pool has no memory, or if a memory limit
- * forbids it; then the error has a text. */
-static void *try_large(gt_pages_request request, gt_error *error)
-{
-    gt_pages *pool = pool_for(request.bytes);
-    error->text[0] = 0;
-    return pool ? gt_pages_alloc(pool, request, error) : NULL;
-}
-
-/* Not in a guarded call: it may end there, and nobody would own the block. */
-static _Atomic(gt_touch_function *) touch;
-
-void gt_memory_touch_with(gt_touch_function *function)
-{
-    atomic_store(&touch, function);
-    if (program_pages) gt_pages_share(program_pages, function);
-}
-
-/* Returning pages interrupts the cores of all threads and takes a system call per piece, and they are fresh
- * ones when they are needed again: many threads keep them, unless there is a limit. */
-static bool keeps_pages(void)
-{
-    return atomic_load_explicit(&touch, memory_order_relaxed) && !heap &&
-           !(program_pages && gt_pages_limit_bytes(program_pages));
-}
-
-static void touch_fresh(void *begin, size_t bytes)
-{
-    gt_touch_function *function = atomic_load_explicit(&touch, memory_order_acquire);
-    if (function) function(begin, bytes);
-}
-
-static void *alloc_large(gt_pages_request request)
-{
-    gt_pages *pool = pool_for(request.bytes);
-    if (!pool) return NULL;
-    gt_error error;
-    bool is_fresh = false;
-    request.is_fresh = &is_fresh;
-    void *p = try_large(request, &error);
-    if (!p && error.text[0]) gt_raise("%s", error.text);
-    if (is_fresh && !request.cold && !gt_pages_limit_bytes(pool) && !heap) touch_fresh(p, request.bytes);
-    return p;
+    if (!block) gt_raise_out_of_memory(bytes);
+    count_new(block);
+    ask_for_huge_pages(block, bytes);
+    if (heap) track(block);
+    return block;
 }
 
 void *gt_alloc(size_t size)
 {
-    void *p = alloc_large((gt_pages_request){.bytes = size});
-    if (!p) p = malloc(size ? size : 1);
-    if (!p) gt_raise_out_of_memory(size);
-    if (heap) track(p);
-    return p;
-}
-
-void *gt_alloc_cold(size_t size)
-{
-    void *p = alloc_large((gt_pages_request){.bytes = size, .cold = true});
-    if (!p) return gt_alloc(size);
-    if (heap) track(p);
-    return p;
+    check_limit(size);
+    return take(malloc(size ? size : 1), size);
 }
 
 void *gt_alloc_zero(size_t count, size_t size)
 {
     size_t bytes;
     if (__builtin_mul_overflow(count, size, &bytes)) gt_raise_out_of_memory(SIZE_MAX);
-    void *p = alloc_large((gt_pages_request){.bytes = bytes, .zero = true});
-    if (!p) p = calloc(count ? count : 1, size ? size : 1);
-    if (!p) gt_raise_out_of_memory(bytes);
-    if (heap) track(p);
-    return p;
-}
-
-/* Moves a block between malloc and a pool. NULL if there is no memory. */
-static void *move_block(void *old, size_t old_size, size_t size, gt_error *error)
-{
-    void *p = try_large((gt_pages_request){.bytes = size}, error);
-    if (!p && !error->text[0]) p = malloc(size);
-    if (!p) return NULL;
-    memcpy(p, old, old_size < size ? old_size : size);
-    release(old);
-    return p;
-}
-
-/* realloc for all blocks. An error with a text is why there is no memory. */
-static void *resize(void *old, size_t size, gt_error *error)
-{
-    error->text[0] = 0;
-    if (gt_pages_owns(old)) {
-        void *p = gt_pages_resize(old, size, error);
-        return p || error->text[0] ? p : move_block(old, gt_pages_size(old), size, error);
-    }
-    if (!pool_for(size)) return realloc(old, size);
-    return move_block(old, malloc_usable_size(old), size, error);
+    check_limit(bytes);
+    return take(calloc(count ? count : 1, size ? size : 1), bytes);
 }
 
 void *gt_realloc(void *old, size_t size)
 {
     if (!old) return gt_alloc(size);
-    gt_error error;
+    bool is_limited = current_budget()->limit;
+    int64_t before = is_limited ? counted_bytes(old) : 0;
+    if ((int64_t)size > before) check_limit(size - (size_t)before);
     bool tracked = heap && untrack(old);
-    void *p = resize(old, size ? size : 1, &error);
+    void *p = realloc(old, size ? size : 1);
     if (tracked) track_moved(p ? p : old);
-    if (!p && error.text[0]) gt_raise("%s", error.text);
     if (!p) gt_raise_out_of_memory(size);
+    if (is_limited) add_used(counted_bytes(p) - before);
+    ask_for_huge_pages(p, size);
     return p;
-}
-
-void gt_trim(void *block, size_t size)
-{
-    gt_error error;
-    if (gt_pages_owns(block) && size < gt_pages_size(block)) gt_pages_resize(block, size, &error);
 }
 
 void gt_free(void *block)
 {
     if (!block) return;
+    count_freed(block);
     if (heap) untrack(block);
-    release(block);
+    free(block);
 }
 
 void *gt_adopt(void *block)
 {
+    count_new(block);
     if (heap && block) track(block);
     return block;
 }
@@ -390,7 +334,7 @@ void *gt_grow(void *items, size_t *capacity, size_t need, size_t item_size)
 {
     if (need <= *capacity) return items;
     size_t wanted = *capacity + *capacity / 2 + 8;
-#ifdef GT_MOVE_ARRAYS
+#ifdef GT_SMALL_GRAINS
     if (need < 64) wanted = need; /* each appended item moves the array, so that old pointers are found */
 #endif
     if (wanted < need) wanted = need;
@@ -401,132 +345,13 @@ void *gt_grow(void *items, size_t *capacity, size_t need, size_t item_size)
     return items;
 }
 
-bool gt_memory_use_pages(void)
-{
-    if (!program_pages) program_pages = gt_pages_new();
-    return program_pages != NULL;
-}
-
-void gt_memory_set_limit(const gt_pages_limits *limits)
-{
-    gt_pages *pool = current_pool(true);
-    if (pool) gt_pages_limit(pool, limits);
-}
-
-void gt_memory_poll(void)
-{
-    gt_pages *pool = current_pool(false);
-    if (pool) gt_pages_poll(pool);
-    gt_pages *pages = atomic_load_explicit(&outside.pages, memory_order_acquire); /* of any thread */
-    if (pages) gt_pages_poll(pages);
-}
-
-/* With the lock. What this process needs without its blocks outside is needed anyway, so that these may use
- * as much. If the peak is higher than when they were last dropped, it is not because of them. */
-static void allow_peak(void)
-{
-    uint64_t now = gt_peak_memory();
-    if (now > outside.dropped_peak || !outside.peak) outside.peak = now ? now : OUTSIDE_RESIDENT;
-    gt_pages_limit(outside.pages, &(gt_pages_limits){.bytes = outside.peak, .outside = true});
-}
-
-bool gt_memory_outside(bool on)
-{
-    bool before = is_outside;
-    is_outside = false;
-    if (!on || !pages_without_limit || heap || !program_pages || gt_pages_is_promised(program_pages))
-        return before;
-    pthread_mutex_lock(&outside.lock);
-    if (!outside.pages) outside.pages = gt_pages_new();
-    if (outside.pages && !before && outside.uses++ % OUTSIDE_LOOKS == 0) allow_peak();
-    is_outside = outside.pages != NULL;
-    pthread_mutex_unlock(&outside.lock);
-    return before;
-}
-
-void gt_memory_read(void *to, const void *from, size_t bytes)
-{
-    gt_pages *pages = atomic_load_explicit(&outside.pages, memory_order_acquire);
-    if (bytes && (!pages || !gt_pages_read(pages, to, from, bytes))) memcpy(to, from, bytes);
-}
-
-bool gt_memory_is_outside(const void *block)
-{
-    gt_pages *pages = atomic_load_explicit(&outside.pages, memory_order_acquire);
-    return pages && gt_pages_is_in_file(pages, block);
-}
-
-/* With the lock. From now on the blocks outside are what is worked with: they get what reading has needed,
- * but for what becomes resident between two looks; and some room at least, because a row of a wide sheet is
- * in windows of all its columns. */
-static void leave_room(void)
-{
-    uint64_t anonymous, all;
-    gt_memory_give_back();
-    if (!keeps_pages()) gt_drop_code(); /* most of it is for reading */
-    if (!gt_resident_memory(&anonymous, &all)) all = 0;
-    uint64_t limit = outside.peak - outside.peak / 8, least = all + OUTSIDE_ROOM;
-    gt_pages_limit(outside.pages,
-                   &(gt_pages_limits){.bytes = limit > least ? limit : least, .outside = true});
-}
-
-void gt_memory_outside_rest(gt_outside_rest kind)
-{
-    pthread_mutex_lock(&outside.lock);
-    if (outside.pages) {
-        gt_pages_drop(outside.pages);
-        outside.dropped_peak = gt_peak_memory();
-        if (kind == GT_OUTSIDE_ALL_READ) leave_room();
-        if (kind == GT_OUTSIDE_END) gt_pages_rest(outside.pages);
-    }
-    pthread_mutex_unlock(&outside.lock);
-}
-
-uint64_t gt_memory_limit_set(void)
-{
-    gt_pages *pool = current_pool(false);
-    return pool ? gt_pages_limit_bytes(pool) : 0;
-}
-
-void gt_memory_trim(void)
-{
-#ifdef __GLIBC__
-    /* The memory of a process that uses the library is not ours to arrange. AddressSanitizer has a heap of
-     * its own: that of glibc is then never made, and two threads that trim it at once crash. */
-    if (!heap && !GT_ADDRESS_SANITIZER && !keeps_pages()) malloc_trim(0);
-#endif
-}
-
-void gt_memory_give_back(void)
-{
-    gt_pages *pool = current_pool(false);
-    if (pool && !keeps_pages()) gt_pages_give_back(pool);
-}
-
-void gt_memory_in_steps(bool on)
-{
-    in_steps = on;
-}
-
-void gt_memory_next_step(void)
-{
-    if (!in_steps || heap || !program_pages) return;
-    gt_pages_give_back(program_pages);
-    gt_drop_code();
-}
-
-void gt_memory_ends(void)
-{
-    if (!heap && program_pages) gt_pages_keep(program_pages);
-}
-
 struct gt_arena_block {
     struct gt_arena_block *before;
     size_t room;
     char data[];
 };
 
-/* Each block is twice as large as the one before: those of a large arena can go to a temporary file. */
+/* Each block is twice as large as the one before. */
 enum { ARENA_BLOCK_MIN = 2048, ARENA_BLOCK_MAX = 1024 * 1024, ARENA_SLACK = 64 };
 
 static size_t next_arena_room(const gt_arena *arena)
@@ -578,7 +403,6 @@ char *gt_arena_format(gt_arena *arena, const char *format, ...)
 void gt_arena_free(gt_arena *arena)
 {
     for (struct gt_arena_block *block = arena->blocks, *before; block; block = before) {
-        gt_memory_poll();
         before = block->before;
         gt_free(block);
     }

@@ -122,23 +122,25 @@ uint64_t gt_memory_limit(void)
     return smaller(gt_memory_limit_set(), smaller(machine_memory(), limit_of_groups()));
 }
 
-/* ---- limits of a pool ---- */
+/* ---- the limit in use ---- */
 
-gt_pages_limits gt_memory_limits(uint64_t bytes)
+gt_memory_bound gt_memory_bound_find(uint64_t bytes)
 {
-    if (bytes) return (gt_pages_limits){.bytes = bytes, .promised = true};
+    if (bytes) return (gt_memory_bound){bytes, "max_memory"};
     struct rlimit data;
     uint64_t of_groups = limit_of_groups(), machine = machine_memory(), of_data = 0;
     if (machine && of_groups > machine) of_groups = 0;
     if (getrlimit(RLIMIT_DATA, &data) == 0 && data.rlim_cur != RLIM_INFINITY) of_data = data.rlim_cur;
     uint64_t limit = smaller(of_groups, of_data);
     if (limit && limit < GT_MEMORY_MIN) limit = GT_MEMORY_MIN;
-    return (gt_pages_limits){.bytes = limit / 8 * 7, .reclaim = of_groups && limit == of_groups};
+    return (gt_memory_bound){limit / 8 * 7, of_groups && of_groups == smaller(of_groups, of_data)
+                                                ? "memory of the control group"
+                                                : "ulimit -d"};
 }
 
-unsigned gt_memory_threads(const gt_pages_limits *limits, unsigned threads)
+unsigned gt_memory_threads(gt_memory_bound bound, unsigned threads)
 {
-    if (!limits->bytes) return threads;
-    uint64_t room = limits->bytes / BYTES_PER_THREAD;
+    if (!bound.bytes) return threads;
+    uint64_t room = bound.bytes / BYTES_PER_THREAD;
     return room < threads ? room ? (unsigned)room : 1 : threads;
 }

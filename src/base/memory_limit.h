@@ -3,7 +3,6 @@
 #define GT_BASE_MEMORY_LIMIT_H
 
 #include "base/error.h"
-#include "base/pages/pages.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,11 +24,17 @@ uint64_t gt_memory_limit(void);
  * files are /proc/self/cgroup and the folder /sys/fs/cgroup, or others in tests. */
 uint64_t gt_memory_of_groups(const char *list, const char *folder);
 
-/* The limits for a pool: `bytes` that the user asked for, or if 0 those of the system: of the control groups
- * and RLIMIT_DATA. The latter are not promised, and an eighth of them is left for others. */
-gt_pages_limits gt_memory_limits(uint64_t bytes);
+/* For gt_memory_set_limit: what the user asked for, or if that is 0 a limit of the system: of the control
+ * groups, which end the process without a message, or RLIMIT_DATA. An eighth of these is left for memory that
+ * is not counted. */
+typedef struct gt_memory_bound {
+    uint64_t bytes; /* 0: none */
+    const char *name;
+} gt_memory_bound;
 
-/* As many of the threads as have room for their buffers; at least one. The limits are as above. */
-unsigned gt_memory_threads(const gt_pages_limits *limits, unsigned threads);
+gt_memory_bound gt_memory_bound_find(uint64_t bytes);
+
+/* As many of the threads as have room for their buffers; at least one. */
+unsigned gt_memory_threads(gt_memory_bound bound, unsigned threads);
 
 #endif

@@ -259,3 +259,40 @@ double gt_read_double(gt_str text)
     if (copy != short_copy) gt_free(copy);
     return value;
 }
+
+/* ---- formulas ---- */
+
+bool gt_is_formula(gt_str text)
+{
+    while (text.len && *text.bytes == '\'') text.bytes++, text.len--;
+    if (text.len < 2 || !memchr("=+-@\t\r\n", text.bytes[0], 7)) return false;
+    size_t digits = 0;
+    for (size_t i = 1; i < text.len; i++) {
+        if (!strchr("0123456789.eE+-", text.bytes[i]) || !text.bytes[i]) return true;
+        digits += text.bytes[i] >= '0' && text.bytes[i] <= '9';
+    }
+    if (!digits || text.bytes[0] == '=' || text.bytes[0] == '@') return true;
+    char number[GT_NUMBER_MAX + 1], *end;
+    if (text.len > GT_NUMBER_MAX) return true;
+    memcpy(number, text.bytes, text.len);
+    number[text.len] = 0;
+    strtod(number, &end);
+    return *end != 0;
+}
+
+/* ---- order ---- */
+
+#define DEFINE_ORDER(name, type)                                                                             \
+    int name(const void *left, const void *right)                                                            \
+    {                                                                                                        \
+        type a = *(const type *)left, b = *(const type *)right;                                              \
+        return (a > b) - (a < b);                                                                            \
+    }
+DEFINE_ORDER(gt_by_u32, uint32_t)
+DEFINE_ORDER(gt_by_i64, int64_t)
+DEFINE_ORDER(gt_by_double, double)
+
+int gt_by_cstr(const void *left, const void *right)
+{
+    return strcmp(*(char *const *)left, *(char *const *)right);
+}

@@ -1,4 +1,4 @@
-/* Numbers to text and back, exactly: as Python's repr prints and as strtod reads. */
+/* Numbers to text and back, exactly: as Python's repr prints and as strtod reads; and their order. */
 #ifndef GT_BASE_NUMBER_H
 #define GT_BASE_NUMBER_H
 
@@ -40,6 +40,12 @@ static inline size_t gt_print_short(char *out, uint32_t value, char end)
 /* As strtod, for text that is not NUL-terminated. */
 double gt_read_double(gt_str text);
 
+/* Ascending order of plain numbers, for qsort and bsearch. */
+int gt_by_u32(const void *left, const void *right);
+int gt_by_i64(const void *left, const void *right);
+int gt_by_double(const void *left, const void *right); /* without NaN */
+int gt_by_cstr(const void *left, const void *right);   /* of char * */
+
 /* A double as an integer with the same bits, and back. */
 static inline int64_t gt_bits_of_double(double value)
 {
@@ -73,5 +79,10 @@ static inline const char *gt_noun(uint64_t count, const char *one, const char *m
 {
     return count == 1 ? one : more;
 }
+
+/* Whether a spreadsheet would compute a cell with this text, or takes it for text because of a ' before that,
+ * which is how such cells are marked in CSV files: it begins with = + - @, a tab or a line break, does not
+ * end there, and is not a number. With one ' before it, it remains one, so marks can be removed. */
+bool gt_is_formula(gt_str text);
 
 #endif

@@ -135,7 +135,7 @@ static _Thread_local gt_kept_print *keeping GT_THREAD_LOCAL;
 
 void gt_print_keep(gt_kept_print *kept, FILE *to)
 {
-    *kept = (gt_kept_print){.to = to};
+    *kept = (gt_kept_print){.to = to, .outer = keeping};
     kept->file = open_memstream(&kept->bytes, &kept->len);
     if (!kept->file) gt_raise("out of memory");
     keeping = kept;
@@ -143,10 +143,19 @@ void gt_print_keep(gt_kept_print *kept, FILE *to)
 
 void gt_print_keep_end(gt_kept_print *kept)
 {
-    keeping = NULL;
+    keeping = kept->outer;
+    kept->outer = NULL;
     bool whole = fclose(kept->file) == 0;
     kept->file = NULL;
     if (!whole) gt_raise("out of memory");
+}
+
+/* The one of this thread whose file this is; NULL: none. */
+static gt_kept_print *kept_of(const FILE *file)
+{
+    gt_kept_print *kept = keeping;
+    while (kept && kept->file != file) kept = kept->outer;
+    return kept;
 }
 
 static void keep_raw(gt_kept_print *kept, const char *bytes, size_t len)
@@ -263,8 +272,9 @@ bool gt_print_load(gt_kept_print *kept, FILE *to, const gt_image *image)
 
 void gt_print_raw(FILE *file, const char *bytes, size_t len)
 {
-    if (keeping && keeping->file == file) {
-        keep_raw(keeping, bytes, len);
+    gt_kept_print *kept = kept_of(file);
+    if (kept) {
+        keep_raw(kept, bytes, len);
         return;
     }
     filter *f = filter_of(file);
@@ -283,7 +293,7 @@ void gt_print_raw(FILE *file, const char *bytes, size_t len)
 
 int gt_print_descriptor(FILE *file)
 {
-    if (keeping && keeping->file == file) file = keeping->to;
+    for (const gt_kept_print *kept = kept_of(file); kept; kept = kept_of(file)) file = kept->to;
     const filter *f = filter_of(file);
     return f ? f->descriptor : fileno(file);
 }

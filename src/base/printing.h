@@ -28,9 +28,11 @@ typedef struct gt_kept_print {
     size_t len, capacity; /* capacity: of several prints together */
     size_t *raw;          /* begins and ends of what gt_print_raw printed */
     size_t raw_count, raw_capacity;
+    struct gt_kept_print *outer; /* the one of this thread that is not finished yet */
 } gt_kept_print;
 
-/* One at a time per thread. The object must stay where it is until it is finished. */
+/* `to` may be the file of another one of the same thread; the last one begun is finished first. The object
+ * must stay where it is until then. */
 void gt_print_keep(gt_kept_print *kept, FILE *to);
 void gt_print_keep_end(gt_kept_print *kept); /* on the same thread: nothing more is printed */
 /* Prints what was kept, on any thread, and frees it. Does nothing if nothing was begun. */

@@ -1,5 +1,6 @@
 /* The progress line: a thread wakes up a few times per second, reads the counters and draws. It is started
- * only if there is a terminal to draw on. */
+ * only if there is a terminal to draw on. Files may be read at the same time: the first one that begins a
+ * line has it until it ends, and only its thread ends it. */
 #include "base/progress.h"
 #include "base/memory.h"
 #include "base/log.h"
@@ -17,7 +18,7 @@
 #define REDRAW_SECONDS      0.2
 
 static bool enabled;
-static atomic_bool of_all; /* the line is that of several files */
+static bool of_all; /* the line is that of several files */
 static _Atomic uint64_t done_bytes, done_events;
 
 static struct {
@@ -25,10 +26,12 @@ static struct {
     pthread_cond_t stop;
     pthread_t thread;
     bool running, stopping;
+    pthread_mutex_t change; /* held while a line begins or ends */
+    pthread_t owner;        /* the thread that began it */
     char what[256];
     uint64_t total_bytes;
     struct timespec start;
-} line = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} line = {.lock = PTHREAD_MUTEX_INITIALIZER, .change = PTHREAD_MUTEX_INITIALIZER};
 
 void gt_progress_enable(bool wanted)
 {
@@ -190,28 +193,43 @@ static void begin_line(const char *what, uint64_t total_bytes)
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&line.stop, &monotonic);
     pthread_condattr_destroy(&monotonic);
+    line.owner = pthread_self();
     line.running = pthread_create(&line.thread, NULL, draw, NULL) == 0;
     if (!line.running) pthread_cond_destroy(&line.stop);
 }
 
+/* Whether the line is that of several files, or of another thread's file. */
+static bool is_of_others(void)
+{
+    return of_all || (line.running && !pthread_equal(line.owner, pthread_self()));
+}
+
 void gt_progress_begin(const char *what, uint64_t total_bytes)
 {
-    if (!atomic_load(&of_all)) begin_line(what, total_bytes);
+    pthread_mutex_lock(&line.change);
+    if (!is_of_others()) begin_line(what, total_bytes);
+    pthread_mutex_unlock(&line.change);
 }
 
 void gt_progress_end(void)
 {
-    if (!atomic_load(&of_all)) end_line();
+    pthread_mutex_lock(&line.change);
+    if (!is_of_others()) end_line();
+    pthread_mutex_unlock(&line.change);
 }
 
 void gt_progress_begin_all(const char *what, uint64_t total_bytes)
 {
+    pthread_mutex_lock(&line.change);
     begin_line(what, total_bytes);
-    atomic_store(&of_all, true);
+    of_all = true;
+    pthread_mutex_unlock(&line.change);
 }
 
 void gt_progress_end_all(void)
 {
-    atomic_store(&of_all, false);
+    pthread_mutex_lock(&line.change);
+    of_all = false;
     end_line();
+    pthread_mutex_unlock(&line.change);
 }

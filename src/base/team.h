@@ -44,17 +44,18 @@ void gt_parallel_each(size_t count, void (*work)(void *context, size_t index), v
  * ranges depend on count and grain alone. */
 void gt_parallel_ranges(size_t count, size_t grain, void (*work)(void *context, size_t begin, size_t end),
                         void *context);
-/* The grain to write: GT_GRAIN(4096). Sanitizer and fuzz builds use a small one, so that small inputs are
- * shared, too. */
+/* The grain to write: GT_GRAIN(4096). Sanitizer, fuzz and debug builds use a small one, so that small inputs
+ * are shared, too. */
 #ifdef GT_SMALL_GRAINS
-#define GT_GRAIN(items) ((items) < 8 ? (items) : 8)
+#define GT_SMALL_OR(small, usual) (small)
 #else
-#define GT_GRAIN(items) (items)
+#define GT_SMALL_OR(small, usual) (usual)
 #endif
+#define GT_GRAIN(items) GT_SMALL_OR((items) < 256 ? 1 : (items) / 256, items)
 /* The last member of what each thread or range has in an array and writes often: no line of the cache, nor
  * the pair of lines that processors fetch together, belongs to two of them. */
-enum { GT_APART_BYTES = 128 };
-#define GT_APART char apart[GT_APART_BYTES]
+enum { GT_PADDING_BYTES = 128 };
+#define GT_PADDING char padding[GT_PADDING_BYTES]
 
 /* How many ranges these are; the range that begins at `begin` is number begin / grain. */
 static inline size_t gt_range_count(size_t count, size_t grain)

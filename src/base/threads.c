@@ -1,21 +1,16 @@
 /* Threads: starting one, and the cores that affinity and the control group leave to this process. */
 #include "base/threads.h"
 
-#include <errno.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
-
-/* The calling thread, if it was started so; else NULL. The attribute is GT_THREAD_LOCAL of base/memory.h,
- * which depends on this file. */
-static _Thread_local gt_beside *own __attribute__((tls_model("initial-exec")));
 
 static unsigned cores_by_affinity(void)
 {
-    if (own && own->core_count) return own->core_count;
     for (size_t cpus = 1024; cpus <= 1 << 20; cpus *= 4) { /* the set must be as large as the kernel's */
         size_t size = CPU_ALLOC_SIZE(cpus);
         cpu_set_t *set = CPU_ALLOC(cpus);
@@ -122,116 +117,16 @@ unsigned gt_threads_default(void)
 
 /* ---- starting ---- */
 
-/* Not those that a fault of the thread itself causes: blocked, they would end the process without the handler
- * that it may have for them. */
-static int start(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *context),
-                 void *context)
+/* Signals stay enabled that a fault of the thread itself causes: blocked, they would end the process without
+ * the handler that it may have for them. */
+int gt_thread_start(pthread_t *thread, void *(*run)(void *context), void *context)
 {
     static const int faults[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP};
     sigset_t others, before;
     sigfillset(&others);
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) sigdelset(&others, faults[i]);
     pthread_sigmask(SIG_BLOCK, &others, &before);
-    int failure = pthread_create(thread, attributes, run, context);
+    int failure = pthread_create(thread, NULL, run, context);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return failure;
-}
-
-int gt_thread_start(pthread_t *thread, void *(*run)(void *context), void *context)
-{
-    gt_threads_use_all_cores();
-    return start(thread, NULL, run, context);
-}
-
-/* ---- beside the caller ---- */
-
-/* Fails on machines with more cores than a set has (1,024). */
-static void find_cores(gt_beside *thread)
-{
-    thread->core_count = 0;
-    if (own) {
-        thread->cores = own->cores;
-        thread->core_count = own->core_count;
-    } else if (sched_getaffinity(0, sizeof thread->cores, &thread->cores) == 0) {
-        thread->core_count = (unsigned)CPU_COUNT(&thread->cores);
-    }
-}
-
-static void *run_beside(void *argument)
-{
-    own = argument;
-    return own->run(own->context);
-}
-
-static cpu_set_t without(const cpu_set_t *cores, int core)
-{
-    cpu_set_t others = *cores;
-    if (core >= 0) CPU_CLR((unsigned)core, &others);
-    return others;
-}
-
-/* Starts it on the other cores. */
-static bool start_off(gt_beside *thread, int core)
-{
-    pthread_attr_t attributes;
-    cpu_set_t others = without(&thread->cores, core);
-    if (core < 0 || pthread_attr_init(&attributes) != 0) return false;
-    atomic_store(&thread->kept_off, core);
-    bool started = CPU_COUNT(&others) > 0 &&
-                   pthread_attr_setaffinity_np(&attributes, sizeof others, &others) == 0 &&
-                   start(&thread->thread, &attributes, run_beside, thread) == 0;
-    if (!started) atomic_store(&thread->kept_off, -1);
-    pthread_attr_destroy(&attributes);
-    return started;
-}
-
-int gt_beside_start(gt_beside *thread, unsigned least_cores, void *(*run)(void *context), void *context)
-{
-    thread->run = run;
-    thread->context = context;
-    atomic_init(&thread->kept_off, -1);
-    find_cores(thread);
-    bool keep_off = least_cores && thread->core_count >= least_cores && thread->core_count > 1;
-    if (keep_off && start_off(thread, sched_getcpu())) return 0;
-    gt_threads_use_all_cores();
-    return start(&thread->thread, NULL, run_beside, thread);
-}
-
-/* Not if somebody else has changed its cores; nor any that were taken from the caller since. */
-static void lift(gt_beside *thread, pthread_t id)
-{
-    cpu_set_t now, all = thread->cores, others = without(&all, atomic_load(&thread->kept_off));
-    if (atomic_exchange(&thread->kept_off, -1) < 0) return;
-    if (!own) sched_getaffinity(0, sizeof all, &all);
-    if (pthread_getaffinity_np(id, sizeof now, &now) == 0 && CPU_EQUAL(&now, &others))
-        pthread_setaffinity_np(id, sizeof all, &all);
-}
-
-void gt_beside_use_all_cores(gt_beside *thread)
-{
-    lift(thread, thread->thread);
-}
-
-void gt_threads_use_all_cores(void)
-{
-    if (own) lift(own, pthread_self());
-}
-
-void gt_beside_join(gt_beside *thread)
-{
-    gt_beside_use_all_cores(thread);
-    pthread_join(thread->thread, NULL);
-}
-
-bool gt_beside_wait(const gt_beside *thread, pthread_cond_t *condition, pthread_mutex_t *lock)
-{
-    if (atomic_load(&thread->kept_off) < 0) return pthread_cond_wait(condition, lock) == 0;
-    struct timespec end;
-    clock_gettime(CLOCK_MONOTONIC, &end);
-    end.tv_nsec += GT_BESIDE_WAIT_NS;
-    if (end.tv_nsec >= 1000000000) {
-        end.tv_nsec -= 1000000000;
-        end.tv_sec++;
-    }
-    return pthread_cond_clockwait(condition, lock, CLOCK_MONOTONIC, &end) != ETIMEDOUT;
 }

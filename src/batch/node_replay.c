@@ -170,7 +170,7 @@ static void free_replay_run(replay_run *run)
 
 /* ---- PyTorch ---- */
 
-/* Isolated: modules beside the traces are not imported. */
+/* Isolated: modules next to the traces are not imported. */
 static const char ISOLATED[] = "-Ic";
 
 static bool torch_is_installed(int64_t timeout_s)

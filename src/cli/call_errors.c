@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "cli/common.h"
 #include "cli/inputs/inputs.h"
-#include "crew/crew.h"
+#include "procs/procs.h"
 #include "os/paths.h"
 #include "report/answers.h"
 #include "report/report.h"
@@ -34,15 +34,6 @@ gt_exit gt_usage_error(const char *program, const char *format, ...)
     return GT_EXIT_USAGE;
 }
 
-/* For `-`: standard output is refused for a report, but gets the error. */
-static void print_document(const gt_answers *answers)
-{
-    gt_buffer text = {0};
-    gt_answers_json(answers, &text);
-    fwrite(text.bytes, 1, text.len, stdout);
-    gt_buffer_free(&text);
-}
-
 static void write_document(const gt_answers *answers, const char *path)
 {
     gt_error ignored;
@@ -57,11 +48,8 @@ void gt_error_write(const char *path, const char *trace, const char *message, gt
     const gt_table_list none = {0};
     const gt_answers answers = {
         .trace = gt_trace_title(trace), .tables = &none, .error = message, .exit = (int)exit};
-    if (!path || !gt_crew_is_first()) return;
-    if (strcmp(path, "-") == 0)
-        print_document(&answers);
-    else if (gt_check_not_input(path, trace, &ignored))
-        write_document(&answers, path);
+    if (!path || !gt_procs_is_first()) return;
+    if (gt_check_not_input(path, trace, &ignored)) write_document(&answers, path);
 }
 
 /* ---- calls ---- */
@@ -111,7 +99,7 @@ static void write_for_files(const gt_call *call, const named_file *files, size_t
 {
     size_t traces = 0, folders = 0;
     if (strcmp(gt_arguments_string(&call->arguments, call->arguments.syntax->error_option), "-") == 0) {
-        gt_error_write("-", files[0].path, message, exit); /* which is refused */
+        gt_error_write("-", files[0].path, message, exit);
         return;
     }
     for (size_t i = 0; i < count; i++) traces += files[i].traces;
@@ -126,14 +114,29 @@ static void write_for_files(const gt_call *call, const named_file *files, size_t
     }
 }
 
-/* Of all files together; never instead of one of them, nor of one that is in a folder of them. */
+/* Whether nothing is lost if the file is written: it does not exist, or an earlier call wrote it. */
+static bool may_replace(const char *path)
+{
+    static const char begin[] = "{\n  \"schema\": \"gputally-";
+    char found[sizeof begin];
+    FILE *file = gt_output_is_sent(path) ? NULL : fopen(path, "re");
+    if (!file) return true;
+    bool is_own = fread(found, sizeof begin - 1, 1, file) == 1 && memcmp(found, begin, sizeof begin - 1) == 0;
+    fclose(file);
+    return is_own;
+}
+
+/* Of all files together; never instead of one of them, nor of one that is in a folder of them, nor of a trace
+ * that an option names. */
 static void write_one(const gt_call *call, const char *message, gt_exit exit)
 {
     const gt_arguments *arguments = &call->arguments;
     const char *path = gt_arguments_string(arguments, arguments->syntax->error_option);
     const char *ending = path ? strrchr(path, '.') : NULL;
     gt_error ignored;
-    if (ending && strcmp(ending + 1, arguments->syntax->file_endings) == 0) return;
+    if (ending && arguments->syntax->file_endings && strcmp(ending + 1, arguments->syntax->file_endings) == 0)
+        return;
+    if (path && !arguments->syntax->files_max && !may_replace(path)) return;
     for (size_t i = 0; path && i < arguments->file_count; i++)
         if (!gt_check_not_input(path, arguments->files[i], &ignored)) return;
     gt_error_write(path, arguments->file_count ? arguments->files[0] : "", message, exit);
@@ -143,7 +146,7 @@ void gt_call_error_write(const gt_call *call, const char *message, gt_exit exit)
 {
     const gt_arguments *arguments = &call->arguments;
     const char *option = arguments->syntax->error_option;
-    if (!option || !gt_arguments_string(arguments, option) || !gt_crew_is_first()) return;
+    if (!option || !gt_arguments_string(arguments, option) || !gt_procs_is_first()) return;
     if (arguments->syntax->one_report) {
         write_one(call, message, exit);
         return;

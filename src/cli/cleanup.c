@@ -2,7 +2,7 @@
  * itself never touches signals. */
 #include "cli/command.h"
 #include "base/memory.h"
-#include "crew/crew.h"
+#include "procs/procs.h"
 #include "os/child.h"
 #include "output/output.h"
 
@@ -25,7 +25,7 @@ static sigset_t signal_set(void)
 static void remove_on_signal(int number)
 {
     int saved = errno;
-    gt_crew_end_by_signal(number);
+    gt_procs_end_by_signal(number);
     gt_child_end_all();
     gt_output_remove_unfinished();
     signal(number, SIG_DFL);

@@ -44,7 +44,9 @@ struct gt_call {
                             several reports, such as `run` */
     struct gt_buffer *first_finding; /* gets the first finding of the report that is printed, as a line; NULL:
                                         not wanted */
-    bool has_more_traces; /* besides those that are reported on, which may be one: some cannot be read */
+    bool *nothing_to_do;  /* of a step of `sweep all`: the step sets it, instead of failing, if the sweep has
+                             nothing for it; NULL: it fails */
+    bool has_more_traces; /* than those that are reported on, which may be one: some cannot be read */
     gt_arguments arguments;
 };
 
@@ -86,6 +88,10 @@ void gt_call_error_write(const gt_call *call, const char *message, gt_exit exit)
 void gt_usage_error_write(const gt_call *call);
 /* The same in one file; NULL: none. `trace` is a trace, or a folder of them. */
 void gt_error_write(const char *path, const char *trace, const char *message, gt_exit exit);
+
+/* After a trace could not be read: says what it is and which command reads it, if it is of another profiler
+ * (wrong_format.c). */
+void gt_call_explain_format(const gt_call *call, const char *path, gt_error *error);
 
 /* ---- help ---- */
 

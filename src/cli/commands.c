@@ -35,6 +35,15 @@ const gt_command gt_commands[] = {
      "name and by arguments, and collectives; optionally kernels and a study of short kernels. FILE may be "
      "compressed with gzip or zstd; \"-\" is standard input.",
      REPORTS},
+    {"pytorch-inference", "TraceLens_generate_perf_report_pytorch_inference",
+     "report on the trace of an inference server, with captures of its graphs", &gt_pytorch_inference_syntax,
+     gt_cmd_pytorch_inference,
+     "Writes the performance report of a PyTorch trace of an inference server: as `gputally pytorch`, "
+     "without "
+     "backward passes and collectives, optionally by nn.Module. If the server launches CUDA or HIP graphs, "
+     "traces that were made while these were captured tell which op each kernel is of: give their folder "
+     "with --capture_folder. FILE may be compressed with gzip or zstd; \"-\" is standard input.",
+     REPORTS},
     {"rocprof", "TraceLens_generate_perf_report_rocprof",
      "report on a rocprofv3 run: timeline, kernels, API calls, copies, counters", &gt_rocprof_syntax,
      gt_cmd_rocprof,
@@ -62,7 +71,7 @@ const gt_command gt_commands[] = {
     {"jax-analysis", "TraceLens_generate_perf_report_jax_analysis",
      "write a short report on a JAX profile: times, kernel classes, GEMMs", &gt_jax_analysis_syntax,
      gt_cmd_jax_analysis,
-     "Writes five small sheets about a JAX profile, rounded to two decimals: average GPU times, computation "
+     "Writes a short report on a JAX profile, rounded to two decimals: average GPU times, computation "
      "by kernel class, unclassified kernels by name, and the GEMMs of the module jit_train_step with the "
      "speed of each of their kernels on the first GPU. FILE may be compressed with gzip or zstd, or be a "
      "folder that jax.profiler wrote; \"-\" is standard input.",
@@ -254,6 +263,7 @@ const gt_old_program *gt_old_program_of(const gt_command *command)
 {
     static const gt_old_program programs[] = {
         {"TraceLens_generate_perf_report_pytorch", GT_JOURNAL_PLAIN, true, NULL},
+        {"TraceLens_generate_perf_report_pytorch_inference", GT_JOURNAL_PLAIN, true, NULL},
         {"TraceLens_generate_perf_report_rocprof", GT_JOURNAL_LOG, false, NULL},
         {"TraceLens_generate_perf_report_pftrace_hip_api", GT_JOURNAL_LOG, false, NULL},
         {"TraceLens_generate_perf_report_pftrace_hip_activity", GT_JOURNAL_LOG, false, "Error: "},

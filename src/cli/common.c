@@ -27,8 +27,8 @@ static const gt_option output_options[] = {
 #define THREADS_OPTION "threads", GT_OPTION_INT, "N", NULL, "use N threads (default: one per core)"
 #define MAX_MEMORY_OPTION                                                                                    \
     "max_memory", GT_OPTION_STRING, "SIZE", NULL,                                                            \
-        "use at most SIZE of memory (bytes, or with K, M, G), and a temporary file in $TMPDIR or /var/tmp "  \
-        "for what does not fit (default: the limit of the control group)"
+        "fail if more than SIZE of memory is needed (bytes, or with K, M, G; default: the limit of the "     \
+        "control group)"
 #define STRICT_OPTION                                                                                        \
     "strict", GT_OPTION_FLAG, NULL, NULL,                                                                    \
         "fail on a damaged or truncated trace instead of reporting its readable part"
@@ -60,7 +60,7 @@ static const gt_option sheets_options[] = {
 };
 
 /* Of this run of the program; set by gt_memory_option_apply. */
-static gt_pages_limits memory_limits;
+static gt_memory_bound memory_bound;
 
 static const gt_option messages_options[] = {MESSAGE_OPTIONS};
 
@@ -120,8 +120,7 @@ const gt_option_group gt_messages_group = {"Common options", messages_options, G
 static const gt_index_policy *index_policy(const gt_arguments *arguments)
 {
     static gt_index_policy policy;
-    const char *where = NULL;
-    if (gt_syntax_option(arguments->syntax, "index")) where = gt_arguments_string(arguments, "index");
+    const char *where = gt_arguments_string_if(arguments, "index");
     policy = (gt_index_policy){.mode = where ? GT_INDEX_AUTO : GT_INDEX_USE};
     if (!where && arguments->index_count == 1) policy.place = arguments->index_path;
     if (where && strcmp(where, "off") == 0)
@@ -140,14 +139,14 @@ bool gt_memory_option_apply(const gt_arguments *arguments, gt_error *error)
         gt_error_prefix(error, "argument --max_memory");
         return false;
     }
-    memory_limits = gt_memory_limits(bytes);
-    gt_memory_set_limit(&memory_limits);
+    memory_bound = gt_memory_bound_find(bytes);
+    gt_memory_set_limit(memory_bound.bytes, memory_bound.name);
     return true;
 }
 
 unsigned gt_memory_option_threads(unsigned threads)
 {
-    return gt_memory_threads(&memory_limits, threads);
+    return gt_memory_threads(memory_bound, threads);
 }
 
 bool gt_common_apply(const gt_call *call, gt_read_options *options, gt_error *error)
@@ -158,8 +157,10 @@ bool gt_common_apply(const gt_call *call, gt_read_options *options, gt_error *er
         return gt_fail(error, "argument --threads: must be between 1 and %d, got %" PRId64, GT_THREADS_MAX,
                        threads->number);
     bool quiet = gt_arguments_flag(arguments, "quiet");
+    bool is_own = !call->by_old_name && (!call->command->old_name || arguments->syntax->best_defaults);
     if (gt_syntax_option(arguments->syntax, "csv_safe"))
-        gt_output_default_csv_safe(gt_arguments_flag(arguments, "csv_safe"));
+        gt_output_default_csv_safe((is_own || gt_arguments_flag(arguments, "csv_safe")) &&
+                                   !gt_arguments_flag(arguments, "no_csv_safe"));
     gt_log_quiet(quiet);
     gt_progress_enable(!quiet && !gt_arguments_flag(arguments, "no_progress"));
     unsigned wanted = threads->given ? (unsigned)threads->number : gt_threads_default();
@@ -204,8 +205,6 @@ static const gt_option extra_options[] = {
     {"extra_hta_times", GT_OPTION_FLAG, NULL, NULL,
      "use the times and types of HolisticTraceAnalysis: starts rounded up and ends down to whole "
      "microseconds, types by name, negative idle time where kernels overlap, all devices as one"},
-    {"extra_exact_times", GT_OPTION_FLAG, NULL, NULL, "keep fractions of microseconds",
-     .unused = "fractions of microseconds are kept without --extra_hta_times"},
 };
 const gt_option_group gt_extra_group = {"Idle time, queues, overlap and launches", extra_options,
                                         GT_LENGTH(extra_options), .needs = "extra"};
@@ -266,9 +265,7 @@ char *gt_communication_text(const gt_arguments *arguments)
     gt_buffer_add_cstr(&text, set ? set : "tracelens");
     for (size_t i = 0; i < regexes->text_count; i++)
         gt_buffer_add_format(&text, " %zu:%s", strlen(regexes->texts[i]), regexes->texts[i]);
-    char *copy = gt_strdup(gt_buffer_str(&text).bytes);
-    gt_buffer_free(&text);
-    return copy;
+    return gt_buffer_take(&text);
 }
 
 /* ---- GPU ---- */
@@ -277,6 +274,8 @@ gt_exit gt_gpu_options_check(const gt_call *call)
 {
     const char *gpu = gt_arguments_string(&call->arguments, "gpu_arch_platform");
     gt_error error;
+    if (!gpu && gt_arguments_value(&call->arguments, "gpu_arch_platform")->given && !call->by_old_name)
+        return gt_usage_error(call->program, "argument --gpu_arch_platform: the name is empty");
     if (!gpu) return GT_EXIT_DONE;
     if (!gt_arguments_string(&call->arguments, "gpu_arch_json_path")) {
         if (call->by_old_name || gt_gpu_arch_find(gpu, &error)) return GT_EXIT_DONE;
@@ -358,8 +357,7 @@ char *gt_default_path(const char *trace_path, const char *ending)
 static char *folder_of_trace(const char *csvs_dir, const char *trace_path)
 {
     char *stem = gt_trace_stem(trace_path);
-    char *folder =
-        gt_format("%s%s%s", csvs_dir, csvs_dir[strlen(csvs_dir) - 1] == '/' ? "" : "/", gt_path_name(stem));
+    char *folder = gt_path_in(csvs_dir, gt_path_name(stem));
     gt_free(stem);
     return folder;
 }
@@ -367,10 +365,9 @@ static char *folder_of_trace(const char *csvs_dir, const char *trace_path)
 char *gt_answers_path(const gt_call *call, const char *option, const char *trace_path, const char *label,
                       size_t traces, const char *ending)
 {
-    const char *path = gt_syntax_option(call->arguments.syntax, option)
-                           ? gt_arguments_string(&call->arguments, option)
-                           : NULL;
+    const char *path = gt_arguments_string_if(&call->arguments, option);
     if (!path) return NULL;
+    if (gt_output_is_sent(path)) return gt_strdup(path);
     bool ends_in_slash = path[strlen(path) - 1] == '/';
     bool one = traces == 1 && !call->has_more_traces;
     if (one && !ends_in_slash && !gt_path_is_folder(path)) return gt_strdup(path);
@@ -383,12 +380,22 @@ char *gt_answers_path(const gt_call *call, const char *option, const char *trace
 
 char *gt_all_ranks_label(const char *folder, bool several)
 {
-    size_t len = strlen(folder);
-    while (len > 1 && folder[len - 1] == '/') len--;
-    size_t begin = len;
-    while (begin > 0 && folder[begin - 1] != '/') begin--;
-    return several ? gt_format("%.*s_collective", (int)(len - begin), folder + begin)
-                   : gt_strdup("collective");
+    char *name = gt_path_last_name(folder);
+    char *label = several ? gt_format("%s_collective", name) : gt_strdup("collective");
+    gt_free(name);
+    return label;
+}
+
+/* Several reports have no file of their own that is standard output. */
+static bool check_sent(const gt_call *call, gt_error *error)
+{
+    static const char *const options[] = {"output_csvs_dir", "output_json", "output_md"};
+    for (size_t i = 0; i < GT_LENGTH(options); i++)
+        if (gt_output_is_sent(gt_arguments_string_if(&call->arguments, options[i])))
+            return gt_fail(error,
+                           "argument --%s: standard output takes one report, not those of several traces",
+                           options[i]);
+    return true;
 }
 
 /* An output that needs a folder may be a file, such as that of a call with one trace. */
@@ -396,9 +403,7 @@ static bool check_folders(const gt_call *call, size_t traces, gt_error *error)
 {
     static const char *const options[] = {"output_json", "output_md", "output_html"};
     for (size_t i = 0; (traces > 1 || call->has_more_traces) && i < GT_LENGTH(options); i++) {
-        const char *path = gt_syntax_option(call->arguments.syntax, options[i])
-                               ? gt_arguments_string(&call->arguments, options[i])
-                               : NULL;
+        const char *path = gt_arguments_string_if(&call->arguments, options[i]);
         if (path && gt_path_is_file(path))
             return gt_fail(error,
                            "argument --%s: %s is a file, but several traces need a folder; remove it or name "
@@ -408,7 +413,7 @@ static bool check_folders(const gt_call *call, size_t traces, gt_error *error)
     return true;
 }
 
-/* The page beside a workbook: the same name with another ending. NULL: the command has none, or it is not
+/* The page next to a workbook: the same name with another ending. NULL: the command has none, or it is not
  * wanted. */
 static char *page_beside(const gt_call *call, const char *xlsx_path)
 {
@@ -424,7 +429,10 @@ bool gt_destinations_choose(gt_destinations *destinations, const gt_call *call, 
                             const char *label, size_t traces, gt_error *error)
 {
     *destinations = (gt_destinations){.warn_of_earlier = !call->by_old_name,
-                                      .with_charts = call->arguments.syntax->best_defaults};
+                                      .with_charts = call->arguments.syntax->best_defaults,
+                                      .sheets_optional = traces > 1};
+    gt_destinations_choose_sheets(destinations, &call->arguments);
+    if (gt_arguments_flag_if(&call->arguments, "print")) return true;
     const char *xlsx = gt_arguments_string(&call->arguments, "output_xlsx_path");
     const char *csvs = gt_arguments_string(&call->arguments, "output_csvs_dir");
     const char *db = gt_arguments_string(&call->arguments, "output_db");
@@ -433,6 +441,7 @@ bool gt_destinations_choose(gt_destinations *destinations, const gt_call *call, 
                        "argument --%s: one output file for %zu traces; use --output_csvs_dir, which creates "
                        "a folder per trace",
                        xlsx ? "output_xlsx_path" : "output_db", traces);
+    if ((traces > 1 || call->has_more_traces) && !check_sent(call, error)) return false;
     if (!check_folders(call, traces, error)) return false;
     if (csvs)
         destinations->csvs_dir = traces == 1 ? gt_strdup(csvs)
@@ -443,7 +452,7 @@ bool gt_destinations_choose(gt_destinations *destinations, const gt_call *call, 
         gt_answers_path(call, "output_json", trace_path, label, traces, ".findings.json");
     destinations->md_path = gt_answers_path(call, "output_md", trace_path, label, traces, ".findings.md");
     destinations->html_path = gt_answers_path(call, "output_html", trace_path, label, traces, ".html");
-    bool answers = destinations->json_path || destinations->md_path || destinations->html_path;
+    bool answers = gt_destinations_have_answers(destinations);
     bool only_csvs = csvs && call->by_old_name && !gt_old_program_of(call->command)->writes_both;
     if (xlsx && !only_csvs)
         destinations->xlsx_path = gt_strdup(xlsx);
@@ -455,14 +464,27 @@ bool gt_destinations_choose(gt_destinations *destinations, const gt_call *call, 
     return true;
 }
 
+static char *named_or_null(const gt_arguments *arguments, const char *option)
+{
+    const char *path = gt_arguments_string_if(arguments, option);
+    return path ? gt_strdup(path) : NULL;
+}
+
 gt_destinations gt_destinations_named(const gt_arguments *arguments)
 {
-    const char *xlsx = gt_arguments_string(arguments, "output_xlsx_path");
-    const char *csvs = gt_arguments_string(arguments, "output_csvs_dir");
-    const char *db = gt_arguments_string(arguments, "output_db");
-    return (gt_destinations){.xlsx_path = xlsx ? gt_strdup(xlsx) : NULL,
-                             .csvs_dir = csvs ? gt_strdup(csvs) : NULL,
-                             .db_path = db ? gt_strdup(db) : NULL};
+    gt_destinations to = {.xlsx_path = named_or_null(arguments, "output_xlsx_path"),
+                          .csvs_dir = named_or_null(arguments, "output_csvs_dir"),
+                          .db_path = named_or_null(arguments, "output_db"),
+                          .json_path = named_or_null(arguments, "output_json"),
+                          .md_path = named_or_null(arguments, "output_md"),
+                          .html_path = named_or_null(arguments, "output_html")};
+    gt_destinations_choose_sheets(&to, arguments);
+    return to;
+}
+
+bool gt_destinations_have_answers(const gt_destinations *destinations)
+{
+    return destinations->json_path || destinations->md_path || destinations->html_path;
 }
 
 void gt_destinations_free(gt_destinations *destinations)
@@ -488,7 +510,7 @@ const char *gt_destinations_clash(const gt_destinations *a, const gt_destination
 
 bool gt_check_not_input(const char *output_path, const char *trace_path, gt_error *error)
 {
-    return !gt_path_is_same_file(output_path, trace_path) ||
+    return gt_output_is_sent(output_path) || !gt_path_is_same_file(output_path, trace_path) ||
            gt_fail(error, "%s: output path is the input trace", output_path);
 }
 
@@ -504,30 +526,35 @@ static bool log_document(const gt_document *document, const gt_table_list *table
     return document->is_written;
 }
 
+/* `csvs`: the sheets that become CSV files. */
 static bool write_documents(const gt_destinations *to, gt_output *output, const gt_table_list *tables,
-                            gt_error *error)
+                            const gt_table_list *csvs, gt_error *error)
 {
     gt_document documents[3];
     size_t count = 0;
+    if (gt_output_is_sent(to->csvs_dir) && !csvs->count)
+        return gt_fail(error, "no CSV on standard output: the report does not have the sheet");
     gt_dashboard *dashboard = to->with_charts && to->xlsx_path ? gt_overview_dashboard(tables) : NULL;
-    if (to->csvs_dir) documents[count++] = (gt_document){.kind = GT_DOCUMENT_CSVS, .path = to->csvs_dir};
+    if (to->csvs_dir)
+        documents[count++] = (gt_document){.kind = GT_DOCUMENT_CSVS, .path = to->csvs_dir, .tables = csvs};
     if (to->xlsx_path)
         documents[count++] =
             (gt_document){.kind = GT_DOCUMENT_XLSX, .path = to->xlsx_path, .dashboard = dashboard};
     if (to->db_path) documents[count++] = (gt_document){.kind = GT_DOCUMENT_SQLITE, .path = to->db_path};
     bool written = gt_output_documents(output, documents, count, tables->items, tables->count, error);
     gt_dashboard_free(dashboard);
-    for (size_t i = 0; i < count && log_document(&documents[i], tables); i++) continue;
+    for (size_t i = 0; i < count; i++)
+        if (!log_document(&documents[i], documents[i].tables ? documents[i].tables : tables)) break;
     return written;
 }
 
 /* Prints the written files, in the plain form of the journal. */
-static void print_written(const gt_destinations *to, const gt_table_list *tables)
+static void print_written(const gt_destinations *to, const gt_table_list *csvs)
 {
     const char *dir = to->csvs_dir;
-    for (size_t i = 0; dir && i < tables->count; i++)
-        gt_journal_print("DataFrame '%s' written to %s%s%s.csv", tables->items[i]->name, dir,
-                         ends_with(dir, strlen(dir), "/") ? "" : "/", tables->items[i]->name);
+    for (size_t i = 0; dir && i < csvs->count; i++)
+        gt_journal_print("DataFrame '%s' written to %s%s%s.csv", csvs->items[i]->name, dir,
+                         ends_with(dir, strlen(dir), "/") ? "" : "/", csvs->items[i]->name);
     if (to->xlsx_path) gt_journal_print("DataFrames successfully written to %s", to->xlsx_path);
 }
 
@@ -548,16 +575,19 @@ gt_output *gt_destinations_write(const gt_destinations *to, const char *trace_pa
         !gt_check_not_input(to->text_path, trace_path, error))
         return NULL;
     gt_output *output = gt_output_new();
-    bool written = write_documents(to, output, tables, error) &&
+    gt_table_list csvs =
+        to->csvs_dir ? gt_sheets_chosen(to->csv_sheets, to->sheets_optional, tables) : (gt_table_list){0};
+    bool written = write_documents(to, output, tables, &csvs, error) &&
                    (!to->text_path || write_text(output, to->text_path, to->text, error)) &&
                    (!to->write_more || to->write_more(to->more_context, tables, output, error)) &&
                    gt_output_commit(output, error);
+    if (written && to->xlsx_path) gt_journal_info("Successfully written to %s", to->xlsx_path);
+    if (written) print_written(to, &csvs);
+    gt_free(csvs.items);
     if (!written) {
         gt_output_free(output);
         return NULL;
     }
-    if (to->xlsx_path) gt_journal_info("Successfully written to %s", to->xlsx_path);
-    print_written(to, tables);
     if (to->csvs_dir && to->warn_of_earlier) gt_warn_of_earlier_sheets(to->csvs_dir, output);
     return output;
 }

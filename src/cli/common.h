@@ -30,8 +30,41 @@
 
 /* The options that name the documents, as rows of an option table; `default_workbook` is the text for help.
  */
-#define GT_CSV_SAFE_HELP                                                                                     \
-    "mark text in CSV files that a spreadsheet would take for a formula with a ' before it"
+#define GT_CSV_SAFE_OPTIONS(condition)                                                                       \
+    {"csv_safe",                                                                                             \
+     GT_OPTION_FLAG,                                                                                         \
+     NULL,                                                                                                   \
+     NULL,                                                                                                   \
+     "mark text in CSV files that a spreadsheet would take for a formula with a ' before it (default of "    \
+     "report, compare, query and other new commands)",                                                       \
+     .needs = condition},                                                                                    \
+    {                                                                                                        \
+        "no_csv_safe", GT_OPTION_FLAG, NULL, NULL, "do not mark such text in CSV files", .needs = condition  \
+    }
+#define GT_CSV_OPTIONS                                                                                       \
+    {"output_csvs_dir", GT_OPTION_STRING, "DIR", NULL,                                                       \
+     "write one CSV file per sheet into DIR; a single sheet to standard output if DIR is -"},                \
+        {"csv_sheets",                                                                                       \
+         GT_OPTION_STRINGS,                                                                                  \
+         "SHEET...",                                                                                         \
+         NULL,                                                                                               \
+         "write only these sheets as CSV (default: all)",                                                    \
+         .needs = "output_csvs_dir"},                                                                        \
+        GT_CSV_SAFE_OPTIONS("output_csvs_dir")
+#define GT_JSON_SHEETS_OPTION                                                                                \
+    {                                                                                                        \
+        "json_sheets", GT_OPTION_STRINGS, "SHEET...", NULL,                                                  \
+            "write only these sheets into the JSON, or none (default: all)", .needs = "output_json",         \
+                                                                             .choices = "none|"              \
+    }
+#define GT_RANKS_ANSWERS_OPTIONS                                                                             \
+    {"output_json", GT_OPTION_STRING, "PATH", NULL,                                                          \
+     "write findings and all sheets as JSON to PATH (docs/json.md); - is standard output"},                  \
+        GT_JSON_SHEETS_OPTION,                                                                               \
+    {                                                                                                        \
+        "output_md", GT_OPTION_STRING, "PATH", NULL,                                                         \
+            "write findings and ranks as Markdown to PATH; - is standard output"                             \
+    }
 #define GT_OUTPUT_OPTIONS(default_workbook)                                                                  \
     {"output_xlsx_path",                                                                                     \
      GT_OPTION_STRING,                                                                                       \
@@ -39,8 +72,7 @@
      NULL,                                                                                                   \
      "write an Excel workbook to PATH (default without any output option: " default_workbook ")",            \
      .ending = GT_WORKBOOK_ENDING},                                                                          \
-        {"output_csvs_dir", GT_OPTION_STRING, "DIR", NULL, "write one CSV file per sheet into DIR"},         \
-        {"csv_safe", GT_OPTION_FLAG, NULL, NULL, GT_CSV_SAFE_HELP, .needs = "output_csvs_dir"},              \
+        GT_CSV_OPTIONS,                                                                                      \
     {                                                                                                        \
         "output_db", GT_OPTION_STRING, "PATH", NULL,                                                         \
             "write an SQLite database with one table per sheet to PATH", .ending = GT_DATABASE_ENDINGS       \
@@ -55,7 +87,7 @@ extern const gt_option_group gt_extra_sheets_group; /* the sheets that TraceLens
 extern const gt_option_group gt_short_kernel_group; /* the study of short kernels */
 extern const gt_option_group gt_page_group; /* --output_html, for commands without a page by default */
 
-/* --partials, for commands whose work can be shared out among several processes (crew/crew.h): having this
+/* --partials, for commands whose work can be shared out among several processes (procs/procs.h): having this
  * option is what makes a command one of them. */
 extern const gt_option_group gt_partials_group;
 
@@ -97,10 +129,12 @@ typedef bool gt_write_more(const void *context, const gt_table_list *tables, gt_
                            gt_error *error);
 
 typedef struct gt_destinations {
-    char *xlsx_path, *csvs_dir, *db_path; /* owned; NULL: not requested */
-    char *json_path, *md_path;            /* of report/answers.h; likewise */
-    char *html_path;                      /* the page; likewise */
-    const char *text_path;                /* a separate text document; not owned */
+    char *xlsx_path, *csvs_dir, *db_path;            /* owned; NULL: not requested */
+    char *json_path, *md_path;                       /* of report/answers.h; likewise */
+    char *html_path;                                 /* the page; likewise */
+    const gt_option_value *csv_sheets, *json_sheets; /* names of the only ones; NULL: all */
+    bool sheets_optional;  /* it is one of several reports: not each needs to have all that are named */
+    const char *text_path; /* a separate text document; not owned */
     gt_str text;
     gt_write_more *write_more; /* NULL: nothing */
     const void *more_context;
@@ -132,12 +166,21 @@ char *gt_answers_path(const gt_call *call, const char *option, const char *trace
  * named `label`, or after the trace if that is NULL. One workbook or database for all of them is an error. */
 bool gt_destinations_choose(gt_destinations *destinations, const gt_call *call, const char *trace_path,
                             const char *label, size_t traces, gt_error *error);
-/* The documents named by --output_xlsx_path, --output_csvs_dir and --output_db. */
+/* The documents that the options name, as far as the command has these. */
 gt_destinations gt_destinations_named(const gt_arguments *arguments);
+/* Whether JSON, Markdown or the page is among them. */
+bool gt_destinations_have_answers(const gt_destinations *destinations);
 void gt_destinations_free(gt_destinations *destinations);
 
 /* The path that both would write to, or NULL. */
 const char *gt_destinations_clash(const gt_destinations *a, const gt_destinations *b);
+
+/* Sets csv_sheets and json_sheets, of commands that have the options (chosen_sheets.c). */
+void gt_destinations_choose_sheets(gt_destinations *destinations, const gt_arguments *arguments);
+/* The sheets of a report that the value of --csv_sheets or --json_sheets names, in the order of the report;
+ * warns of names that it does not have, unless they are optional. Borrows the sheets; the caller frees the
+ * items. */
+gt_table_list gt_sheets_chosen(const gt_option_value *names, bool are_optional, const gt_table_list *tables);
 
 /* Fails if the output would replace the trace that it is made from. output_path may be NULL. */
 bool gt_check_not_input(const char *output_path, const char *trace_path, gt_error *error);

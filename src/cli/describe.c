@@ -17,8 +17,8 @@
 /* Whether the option changes the report, not only how it is made or written. */
 static bool changes_report(const gt_option *option)
 {
-    static const char *const others[] = {"threads", "max_memory", "csv_safe", "python_path",
-                                         "extension_timeout"};
+    static const char *const others[] = {"threads",     "max_memory",  "csv_safe",
+                                         "no_csv_safe", "python_path", "extension_timeout"};
     static const char *const of_compare[] = {"names", "sheets", "fail_if"};
     for (size_t i = 0; i < GT_LENGTH(of_compare); i++)
         if (strcmp(option->name, of_compare[i]) == 0) return true;
@@ -66,9 +66,7 @@ char *gt_call_describe(const gt_call *call, const char *trace_path)
         const gt_option_value *value = &call->arguments.values[at.index];
         if (value->given && changes_report(at.option)) add_option(&line, at.option, value);
     }
-    char *text = gt_strdup(gt_buffer_str(&line).bytes);
-    gt_buffer_free(&line);
-    return text;
+    return gt_buffer_take(&line);
 }
 
 /* ---- what results depend on ---- */
@@ -115,7 +113,5 @@ char *gt_call_key(const gt_call *call)
     }
     gt_buffer_add_format(&key, " in %s", folder ? folder : "?");
     free(folder);
-    char *text = gt_strdup(gt_buffer_str(&key).bytes);
-    gt_buffer_free(&key);
-    return text;
+    return gt_buffer_take(&key);
 }

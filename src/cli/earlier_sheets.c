@@ -6,6 +6,7 @@
 #include "base/buffer.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "model/model.h"
 #include "os/paths.h"
 #include "schema/sheets.h"
@@ -134,11 +135,6 @@ static bool is_written(const gt_output *output, const char *file)
     return false;
 }
 
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 void gt_warn_of_earlier_sheets(const char *folder, const gt_output *output)
 {
     char **files = NULL;
@@ -148,7 +144,7 @@ void gt_warn_of_earlier_sheets(const char *folder, const gt_output *output)
         if (is_sheet_file(entry->d_name) && !is_written(output, entry->d_name))
             GT_PUSH(files, count, capacity, gt_strdup(entry->d_name));
     if (dir) closedir(dir);
-    if (count) qsort(files, count, sizeof *files, by_name);
+    if (count) qsort(files, count, sizeof *files, gt_by_cstr);
     gt_buffer list = {0};
     for (size_t i = 0; i < count; i++) {
         gt_buffer_add_cstr(&list, i ? ", " : "");
@@ -210,9 +206,7 @@ static char *list_ranks(const char *const *ranks, size_t count)
         gt_buffer_add_format(&list, "%s%s", named++ ? ", " : "", ranks[i]);
     }
     if (different > named) gt_buffer_add_format(&list, " and %zu more", different - named);
-    char *text = gt_strdup(gt_buffer_str(&list).bytes);
-    gt_buffer_free(&list);
-    return text;
+    return gt_buffer_take(&list);
 }
 
 void gt_warn_of_earlier_ranks(const char *folder, const char *const *labels, size_t count)

@@ -14,11 +14,15 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "os/paths.h"
+#include "output/output.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 /* ---- options without an effect ---- */
 
@@ -150,8 +154,52 @@ static bool is_output(const gt_option *option)
             strncmp(option->name, "write_", strlen("write_")) == 0);
 }
 
+/* Whether the file may be standard output: text, of which there is one. */
+static bool may_be_sent(const gt_syntax *syntax, const gt_option *option)
+{
+    if (strcmp(option->name, "output_csvs_dir") == 0) return gt_syntax_option(syntax, "csv_sheets");
+    return strncmp(option->name, "output_json", strlen("output_json")) == 0 ||
+           strncmp(option->name, "output_md", strlen("output_md")) == 0;
+}
+
+static bool is_sent(const gt_call *call, const gt_option_walk *at)
+{
+    const char *path = call->arguments.values[at->index].text;
+    return path && strcmp(path, "-") == 0 && may_be_sent(at->syntax, at->option);
+}
+
+void gt_claim_standard_output(gt_call *call)
+{
+    bool any = false;
+    if (call->by_old_name || call->arguments.help || call->arguments.version) return;
+    for (gt_option_walk at = {.syntax = call->arguments.syntax}; gt_option_next(&at);)
+        any = any || is_sent(call, &at);
+    int own = any ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1) : -1;
+    if (own < 0) return;
+    gt_output_send_to(own);
+    dup2(STDERR_FILENO, STDOUT_FILENO);
+    signal(SIGPIPE, SIG_DFL); /* a reader that has seen enough is no failure */
+    for (gt_option_walk at = {.syntax = call->arguments.syntax}; gt_option_next(&at);)
+        if (strcmp(at.option->name, "quiet") == 0) call->arguments.values[at.index].given = true;
+}
+
+/* The folder of CSV files has one sheet then. */
+static bool check_sent(const gt_call *call, const gt_option *option, const char **before, gt_error *error)
+{
+    const char *other = *before;
+    *before = option->name;
+    if (other)
+        return gt_fail(error, "argument --%s: standard output is already taken by --%s", option->name, other);
+    if (strcmp(option->name, "output_csvs_dir") != 0) return true;
+    const gt_option_value *sheets = gt_arguments_value(&call->arguments, "csv_sheets");
+    return sheets->text_count == 1 ||
+           gt_fail(error, "argument --%s: standard output takes one sheet; name it with --csv_sheets",
+                   option->name);
+}
+
 bool gt_check_outputs(const gt_call *call, gt_error *error)
 {
+    const char *sent = NULL;
     if (call->by_old_name) return true;
     for (gt_option_walk at = {.syntax = call->arguments.syntax}; gt_option_next(&at);) {
         const gt_option *option = at.option;
@@ -165,8 +213,12 @@ bool gt_check_outputs(const gt_call *call, gt_error *error)
             return gt_fail(error, "%s%s needs %s", is_file ? "" : "--",
                            is_file ? syntax->files : option->name,
                            is_folder ? "the name of a folder" : "a file name");
-        if (!is_folder && strcmp(value->text, "-") == 0)
-            return gt_fail(error, "argument --%s: must be a file, not standard output", option->name);
+        if (is_sent(call, &at)) {
+            if (!check_sent(call, option, &sent, error)) return false;
+        } else if (strcmp(value->text, "-") == 0) {
+            return gt_fail(error, "argument --%s: must be a %s, not standard output", option->name,
+                           is_folder ? "folder" : "file");
+        }
     }
     return true;
 }

@@ -13,9 +13,12 @@ void gt_warn_without_effect(const gt_arguments *arguments);
  * names without an ending, as openpyxl does. */
 bool gt_check_endings(const gt_call *call, gt_error *error);
 
-/* False if the name of a file or folder to write is empty, as of a variable that is not set, or if that of a
- * file is "-": several files may be written, each whole or not at all. The old programs take an empty name
- * for none, and "-" for a name. */
+/* If a JSON, Markdown or CSV file is called "-", it gets standard output for its own: what else would be
+ * printed there goes to standard error, and the call is quiet. The old programs take "-" for a name. */
+void gt_claim_standard_output(gt_call *call);
+
+/* False if the name of a file or folder to write is empty, as of a variable that is not set, or if "-" is
+ * that of two files, or of one that is not text. The old programs take an empty name for none. */
 bool gt_check_outputs(const gt_call *call, gt_error *error);
 
 /* False if a number is below the `minimum` of its option. The old programs accept any. */

@@ -7,8 +7,6 @@
 #include "index/index.h"
 #include "os/paths.h"
 
-#include <string.h>
-
 /* Whether another argument is this trace itself, as with a pattern that both names match. */
 static bool is_named(const gt_arguments *arguments, const char *trace)
 {

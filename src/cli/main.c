@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/printing.h"
+#include "base/team.h"
 #include "base/threads.h"
 #include "cli/command.h"
 #include "cli/common.h"
@@ -10,12 +11,13 @@
 #include "cli/effects.h"
 #include "cli/index_files.h"
 #include "cli/version.h"
-#include "crew/crew.h"
-#include "helper/mpi.h"
+#include "procs/procs.h"
+#include "helper/helper.h"
 #include "input/files.h"
 #include "json/scan_set.h"
 #include "output/output.h"
 #include "output/terminal.h"
+#include "os/child.h"
 #include "os/paths.h"
 
 #include <errno.h>
@@ -61,12 +63,31 @@ static unsigned threads_of(const gt_arguments *arguments)
     return gt_memory_option_threads(gt_threads_default());
 }
 
+/* Columns are allocated and freed all the time. Freed memory is kept for the next ones, because returning it
+ * to the system would cost a page fault per 4 KiB. Few threads seldom wait for each other's arena, and one
+ * keeps less freed memory than several; many threads need one each. */
+static void arrange_memory(unsigned threads)
+{
+#ifdef __GLIBC__
+    mallopt(M_MMAP_THRESHOLD, 16 << 20);
+    mallopt(M_TRIM_THRESHOLD, 64 << 20);
+    mallopt(M_TOP_PAD, 256 << 10);
+    mallopt(M_ARENA_MAX, threads < GT_MANY_THREADS ? 1 : (int)threads);
+#endif
+}
+
+static gt_exit run_with_threads(const gt_call *call)
+{
+    unsigned threads = threads_of(&call->arguments);
+    arrange_memory(threads);
+    return gt_call_run(call, threads);
+}
+
 /* Says on a terminal what a call by an old name is. */
 static void introduce(const gt_call *call)
 {
     const gt_arguments *arguments = &call->arguments;
-    bool quiet = gt_syntax_option(arguments->syntax, "quiet") && gt_arguments_flag(arguments, "quiet");
-    if (call->by_old_name && !quiet && isatty(STDERR_FILENO))
+    if (call->by_old_name && !gt_arguments_flag_if(arguments, "quiet") && isatty(STDERR_FILENO))
         fprintf(stderr, "%s: this is gputally %s\n", call->program, call->command->name);
 }
 
@@ -80,7 +101,7 @@ static bool can_share(const gt_command *command)
 /* The processes on one machine share its cores, unless they are bound to some. */
 static void share_cores(void)
 {
-    size_t processes = gt_crew_local_size();
+    size_t processes = gt_procs_local_size();
     const char *given = getenv("SLURM_CPUS_ON_NODE");
     unsigned long cores = given ? strtoul(given, NULL, 10) : 0;
     if (!cores || cores > gt_threads_of_machine()) cores = gt_threads_of_machine();
@@ -93,20 +114,20 @@ static void before_leaving(void)
     gt_parts_abandon();
 }
 
-static bool start_crew(const gt_call *call, bool is_crew, int argc, char **argv, gt_error *error)
+static bool start_group(const gt_call *call, bool is_group, int argc, char **argv, gt_error *error)
 {
-    const gt_crew_setup setup = {.argc = argc, .argv = argv, .before_leaving = before_leaving};
+    const gt_procs_setup setup = {.argc = argc, .argv = argv, .before_leaving = before_leaving};
     if (!can_share(call->command)) return true;
     gt_parts_allow(call->command->name, gt_arguments_string(&call->arguments, "partials"));
-    if (!is_crew) return true;
+    if (!is_group) return true;
     gt_cleanup_install_now();
-    return gt_crew_start(&setup, error);
+    return gt_procs_start(&setup, error);
 }
 
-static gt_exit end_crew(const gt_call *call, gt_exit status)
+static gt_exit end_group(const gt_call *call, gt_exit status)
 {
     if (!can_share(call->command)) return status;
-    status = (gt_exit)gt_crew_end((int)status);
+    status = (gt_exit)gt_procs_end((int)status);
     gt_parts_end(status == GT_EXIT_FAILED);
     return status;
 }
@@ -119,10 +140,11 @@ static gt_exit run_command(const gt_command *command, const char *program, bool 
     gt_call call = {.command = command, .program = program, .by_old_name = by_old_name};
     gt_error error;
     gt_exit status = GT_EXIT_DONE;
-    bool is_crew = can_share(command) && gt_crew_prepare();
-    if (is_crew) share_cores();
+    bool is_group = can_share(command) && gt_procs_prepare();
+    if (is_group) share_cores();
     bool parsed = gt_arguments_parse(&call.arguments, command->syntax, argc, argv, &error);
     introduce(&call); /* also if the call is wrong or asks for help */
+    gt_claim_standard_output(&call);
     if (!parsed)
         status = gt_usage_error(program, "%s", error.text);
     else if (call.arguments.version)
@@ -132,24 +154,24 @@ static gt_exit run_command(const gt_command *command, const char *program, bool 
     else if (!gt_check_outputs(&call, &error) || !gt_check_endings(&call, &error) ||
              !gt_check_minimums(&call, &error) || !gt_memory_option_apply(&call.arguments, &error))
         status = gt_usage_error(program, "%s", error.text);
-    else if (!start_crew(&call, is_crew, argc, argv, &error)) {
+    else if (!start_group(&call, is_group, argc, argv, &error)) {
         fprintf(stderr, "gputally: %s\n", error.text);
         status = GT_EXIT_FAILED;
     } else {
         status = GT_EXIT_FAILED;
         if (command->syntax->is_command || command->syntax->keeps_indexes ||
             gt_arguments_resolve_indexes(&call.arguments, &error))
-            status = gt_call_run(&call, threads_of(&call.arguments));
+            status = run_with_threads(&call);
         else
             fprintf(stderr, "gputally: %s\n", error.text);
         gt_log_end_repeats();
         gt_log_to(NULL); /* also for old names, whose log goes to standard output */
         if (status != GT_EXIT_USAGE) gt_warn_without_effect(&call.arguments);
-        status = end_crew(&call, status);
+        status = end_group(&call, status);
     }
     if (status == GT_EXIT_USAGE) gt_usage_error_write(&call);
     /* A launcher ends all processes when one fails: not before the first one has said why. */
-    if (is_crew && status != GT_EXIT_DONE && !gt_crew_is_first()) usleep(MESSAGE_WAIT_US);
+    if (is_group && status != GT_EXIT_DONE && !gt_procs_is_first()) usleep(MESSAGE_WAIT_US);
     gt_arguments_free(&call.arguments);
     return status;
 }
@@ -225,6 +247,18 @@ static gt_exit run_named(const char *name, int argc, char **argv)
     return run_command(command, program, false, argc, argv);
 }
 
+/* Of madengine's commands that gputally does not have: what to use instead. */
+static const struct {
+    const char *name, *instead;
+} madengine_others[] = {
+    {"report",
+     "gputally run writes the page and the workbook of each run itself (NAME_perf_report.html, .xlsx); to "
+     "show perf.csv as a table, open it in a spreadsheet or use pandas.read_csv(\"perf.csv\").to_html()"},
+    {"database",
+     "to store perf.csv in MongoDB, use mongoimport --type csv --headerline --db NAME --collection NAME "
+     "--file perf.csv"},
+};
+
 /* madengine's commands that gputally has, by its own name: -o of `run` is the performance table. */
 static gt_exit run_madengine(int argc, char **argv)
 {
@@ -241,6 +275,10 @@ static gt_exit run_madengine(int argc, char **argv)
     }
     if (isatty(STDERR_FILENO)) fputs("madengine: this is gputally\n", stderr);
     if (argc > 1 && asks_for_version(argv[1])) return print_version(argc - 1, argv + 1);
+    for (size_t i = 0; argc > 1 && i < GT_LENGTH(madengine_others); i++)
+        if (strcmp(argv[1], madengine_others[i].name) == 0)
+            return gt_usage_error("madengine", "gputally has no %s: %s", argv[1],
+                                  madengine_others[i].instead);
     bool help = argc > 1 && asks_for_help(argv[1]);
     fprintf(help ? stdout : stderr, "usage: madengine run|build|discover [options]\n"
                                     "This is gputally under madengine's name; see gputally --help.\n");
@@ -275,18 +313,6 @@ static gt_exit run_gputally(int argc, char **argv)
     return run_named(word, argc - 2, argv + 2);
 }
 
-/* Columns are allocated and freed all the time. Freed memory is kept for the next ones, because returning it
- * to the system would cost a page fault per 4 KiB. */
-static void keep_freed_memory(void)
-{
-    gt_memory_use_pages();
-#ifdef __GLIBC__
-    mallopt(M_MMAP_THRESHOLD, 16 << 20);
-    mallopt(M_TRIM_THRESHOLD, 64 << 20);
-    mallopt(M_TOP_PAD, 256 << 10);
-#endif
-}
-
 /* The instruction set of the JSON reader, for tests and measurements. */
 static bool choose_instructions(void)
 {
@@ -307,15 +333,28 @@ static int end(int status)
     return status;
 }
 
+#ifdef GT_PORTABLE
+/* A program in ../libexec/gputally, next to the program's folder. */
+static void name_helper(void)
+{
+    static gt_arena arena; /* until the end of the process */
+    const char *self = gt_path_program(&arena);
+    if (self)
+        gt_child_set_helper(gt_arena_format(&arena, "%.*s../libexec/gputally/gputally-helper",
+                                            (int)gt_path_folder_len(self), self));
+}
+#endif
+
 int main(int argc, char **argv)
 {
-    keep_freed_memory();
     gt_print_escaped();
     gt_cleanup_install();
     if (!choose_instructions()) return GT_EXIT_USAGE;
-#ifndef GT_PORTABLE /* the portable program has another one: src/helper/main.c */
-    if (argc > 1 && strcmp(gt_path_name(argv[0]), "gputally-helper") == 0 && strcmp(argv[1], "mpi") == 0)
-        return gt_helper_mpi(argv + 2);
+#ifdef GT_PORTABLE
+    name_helper();
+#else /* this program is its own helper */
+    gt_child_set_helper("/proc/self/exe");
+    if (argc > 2 && strcmp(argv[1], GT_CHILD_HELPER) == 0) return gt_helper_run(argv + 2);
 #endif
     /* For the scripts of shells, whatever the program is called. */
     if (argc > 2 && strcmp(argv[1], "__complete") == 0) {

@@ -6,8 +6,6 @@
 #include "base/memory.h"
 #include "compat/number.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -240,8 +238,10 @@ static bool take_short_options(parser *p, const char *word)
 static bool take_file(parser *p, const char *word)
 {
     gt_arguments *a = p->arguments;
+    const char *hint = a->syntax->file_hint;
     if (a->file_count == a->syntax->files_max)
-        return gt_fail(p->error, "unrecognized arguments: %.200s", word);
+        return gt_fail(p->error, "unrecognized arguments: %.200s%s%s", word, hint ? "; " : "",
+                       hint ? hint : "");
     if (!check_choice(p, "", a->syntax->files, a->syntax->file_choices, word)) return false;
     GT_PUSH(a->files, a->file_count, a->file_capacity, word);
     return true;
@@ -348,6 +348,16 @@ const char *gt_arguments_string(const gt_arguments *arguments, const char *name)
 {
     const char *text = gt_arguments_value(arguments, name)->text;
     return text && text[0] ? text : NULL;
+}
+
+bool gt_arguments_flag_if(const gt_arguments *arguments, const char *name)
+{
+    return gt_syntax_option(arguments->syntax, name) && gt_arguments_flag(arguments, name);
+}
+
+const char *gt_arguments_string_if(const gt_arguments *arguments, const char *name)
+{
+    return gt_syntax_option(arguments->syntax, name) ? gt_arguments_string(arguments, name) : NULL;
 }
 
 char gt_syntax_short_option(const gt_syntax *syntax, const char *name)

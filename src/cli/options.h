@@ -33,7 +33,7 @@ typedef struct gt_option {
     const char *minimum; /* the smallest valid number; not checked under an old name; NULL: none */
     const char
         *choices; /* the valid values, "short|demangled|mangled", which completion offers. With '|' at the
-                     end, other values are valid, too; "@gpus|" is a list of cli/choices.h. NULL: any */
+                     end, other values are valid, too; "@gpus|" is a list of cli/completion. NULL: any */
 } gt_option;
 
 typedef struct gt_option_group {
@@ -67,6 +67,7 @@ typedef struct gt_syntax {
     const char *files;        /* as shown in help: "FILE", "FILE...", "[FILE...]"; "": no files */
     const char *file_choices; /* values of these arguments, as in gt_option.choices; NULL: files */
     const char *file_endings; /* of the files that completion offers, "json,json.gz"; NULL: all */
+    const char *file_hint;    /* after "unrecognized arguments: FILE"; NULL: nothing */
     const char *file_option;  /* the option that a file is the value of; NULL: files are separate arguments */
     size_t files_max;
     bool folders;                         /* a file may be a folder; gt_trace_call.stream is NULL then */
@@ -77,6 +78,7 @@ typedef struct gt_syntax {
     bool is_command;                      /* the files are a command: options end at its first word */
     bool keeps_indexes;        /* an index file stays what it is, and is not replaced by its trace */
     bool best_defaults;        /* gt_report_options_best, not those of the reference */
+    bool inference_defaults;   /* gt_report_options_inference, likewise */
     const char *report_ending; /* suffix of the default workbook name; NULL: "_perf_report.xlsx" */
 } gt_syntax;
 
@@ -112,6 +114,9 @@ const gt_option_value *gt_arguments_value(const gt_arguments *arguments, const c
 bool gt_arguments_flag(const gt_arguments *arguments, const char *name);
 int64_t gt_arguments_int(const gt_arguments *arguments, const char *name);
 const char *gt_arguments_string(const gt_arguments *arguments, const char *name); /* NULL if empty */
+/* The same for options that the command may lack, as if they were not given. */
+bool gt_arguments_flag_if(const gt_arguments *arguments, const char *name);
+const char *gt_arguments_string_if(const gt_arguments *arguments, const char *name);
 
 /* A walk through the options of a syntax, in the order of gt_arguments.values:
  *

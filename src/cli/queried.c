@@ -9,7 +9,6 @@
 #include "schema/sheets.h"
 #include "table/image.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- reading ---- */

@@ -5,7 +5,6 @@
 #include "output/terminal.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char owner[] = "result";

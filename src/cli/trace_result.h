@@ -15,6 +15,7 @@
 typedef struct gt_trace_result {
     bool made, has_json;
     bool is_missing; /* there is no such file */
+    bool is_read;    /* what failed came later */
     char *error;     /* why there is no report; owned; NULL: there is one */
     char *distrust;  /* why it cannot be trusted; owned; NULL: it can */
     unsigned kinds;  /* a set of 1 << gt_trace_kind */

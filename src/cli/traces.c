@@ -6,10 +6,9 @@
 #include "base/memory.h"
 #include "base/printing.h"
 #include "base/progress.h"
-#include "base/team.h"
 #include "cli/common.h"
 #include "cli/journal.h"
-#include "crew/crew.h"
+#include "procs/procs.h"
 #include "input/files.h"
 #include "os/paths.h"
 #include "output/file.h"
@@ -78,7 +77,7 @@ bool gt_trace_is_shown(const gt_trace_call *trace)
 
 void gt_trace_show_files(FILE *out, const gt_output *output)
 {
-    fputc('\n', out);
+    if (gt_output_file_count(output)) fputc('\n', out);
     for (size_t i = 0; i < gt_output_file_count(output); i++)
         fprintf(out, "wrote %s\n", gt_output_file_path(output, i));
 }
@@ -103,20 +102,28 @@ static void set_option(gt_report_options *options, const gt_option *option, cons
     if (!valid) gt_raise_internal("option %s", error.text); /* the command has checked the values */
 }
 
+static void note_line(const char *line)
+{
+    gt_journal_print("%s", line);
+}
+
 gt_report_options gt_trace_report_options(const gt_call *call)
 {
     const gt_arguments *arguments = &call->arguments;
-    gt_report_options options =
-        arguments->syntax->best_defaults ? gt_report_options_best() : gt_report_options_default();
+    const gt_syntax *syntax = arguments->syntax;
+    gt_report_options options = syntax->best_defaults        ? gt_report_options_best()
+                                : syntax->inference_defaults ? gt_report_options_inference()
+                                                             : gt_report_options_default();
     for (gt_option_walk at = {.syntax = arguments->syntax}; gt_option_next(&at);)
         if (!at.option->unused && gt_report_option_exists(at.option->name))
             set_option(&options, at.option, &arguments->values[at.index]);
     if (call->by_old_name) /* these programs have none of them */
         options.rocprof.extra_sheets = options.pytorch.extra_sheets =
             options.pytorch.gpu_only_kernel_summary = false;
-    options.pytorch.reference_messages = call->by_old_name;
-    options.all_findings =
-        gt_syntax_option(arguments->syntax, "all_findings") && gt_arguments_flag(arguments, "all_findings");
+    options.pytorch.reference_messages = options.pytorch.params_as_text = options.jax.params_as_text =
+        call->by_old_name;
+    if (call->by_old_name) options.journal = note_line;
+    options.all_findings = gt_arguments_flag_if(arguments, "all_findings");
     return options;
 }
 
@@ -126,7 +133,10 @@ static void show_rank(const gt_trace_call *trace, const gt_report *report, const
     fprintf(trace->out, "rank %" PRId64 ": ", trace->rank);
     gt_report_print_line(trace->out, report);
     const char *place = trace->destinations->csvs_dir, *page = trace->destinations->html_path;
-    if (!gt_output_file_count(output)) return;
+    if (!gt_output_file_count(output)) {
+        fputc('\n', trace->out);
+        return;
+    }
     if (!place) place = gt_output_file_path(output, 0);
     fprintf(trace->out, "; wrote %s", place);
     size_t stem = strrchr(place, '.') ? (size_t)(strrchr(place, '.') - place) : SIZE_MAX;
@@ -146,7 +156,7 @@ static void show_files_in_short(const gt_trace_call *trace, const gt_output *out
 {
     const char *csvs_dir = trace->destinations->csvs_dir, *page = trace->destinations->html_path;
     size_t csvs = 0;
-    fputc('\n', trace->out);
+    if (gt_output_file_count(output)) fputc('\n', trace->out);
     for (size_t i = 0; i < gt_output_file_count(output); i++) {
         const char *path = gt_output_file_path(output, i);
         size_t len = strlen(path);
@@ -181,7 +191,7 @@ static void show_report(const gt_trace_call *trace, const gt_report *report, con
         gt_trace_show_files(trace->out, output);
 }
 
-/* What the files besides the documents need. */
+/* What the files other than the documents need. */
 typedef struct more_files {
     const gt_trace_call *trace;
     const gt_report *report;
@@ -191,7 +201,8 @@ typedef struct more_files {
 bool gt_answers_write(const gt_destinations *to, const char *title, const gt_table_list *tables,
                       gt_output *output, gt_error *error)
 {
-    const gt_answers answers = {.trace = title, .tables = tables};
+    gt_table_list sheets = gt_sheets_chosen(to->json_sheets, to->sheets_optional || !to->json_path, tables);
+    const gt_answers answers = {.trace = title, .tables = tables, .sheets = &sheets};
     gt_buffer text = {0};
     bool written = true;
     if (to->json_path) written = gt_answers_write_json(&answers, output, to->json_path, error);
@@ -199,6 +210,7 @@ bool gt_answers_write(const gt_destinations *to, const char *title, const gt_tab
         gt_answers_markdown(&answers, &text);
         written = gt_output_write_file(output, to->md_path, gt_buffer_str(&text), error);
     }
+    gt_free(sheets.items);
     gt_buffer_free(&text);
     return written;
 }
@@ -230,18 +242,21 @@ static bool write_more_files(const void *context, const gt_table_list *tables, g
  * ignored, because the first one is reported. */
 static void write_error(const gt_trace_call *trace, const gt_table_list *tables, const gt_error *failure)
 {
-    const gt_answers answers = {.trace = gt_trace_title(trace->path),
-                                .tables = tables,
-                                .error = failure->text,
-                                .exit = GT_EXIT_FAILED};
     const char *path = trace->destinations->json_path;
     gt_error ignored;
     if (!path || !gt_check_not_input(path, trace->path, &ignored)) return;
+    gt_table_list sheets = gt_sheets_chosen(trace->destinations->json_sheets, true, tables);
+    const gt_answers answers = {.trace = gt_trace_title(trace->path),
+                                .tables = tables,
+                                .sheets = &sheets,
+                                .error = failure->text,
+                                .exit = GT_EXIT_FAILED};
     gt_output *output = gt_output_new();
     trace->result->has_json =
         gt_answers_write_json(&answers, output, path, &ignored) && gt_output_commit(output, &ignored);
     if (trace->result->has_json) gt_written_add(&trace->result->written, output);
     gt_output_free(output);
+    gt_free(sheets.items);
 }
 
 /* The first check that failed, if the verdict is "do not trust"; else NULL. The caller frees it. */
@@ -262,40 +277,6 @@ static bool has_only_csvs(const gt_destinations *to)
            !to->text_path;
 }
 
-/* Many threads use freed memory again at once, and so do many traces. */
-static bool goes_in_steps(const gt_trace_call *trace)
-{
-    return !trace->read->is_part && gt_team_threads() < GT_MANY_THREADS;
-}
-
-typedef struct table_making {
-    gt_report *report;
-    gt_error *error;
-    bool made;
-} table_making;
-
-static void make_or_tidy(void *context, size_t index)
-{
-    table_making *making = context;
-    if (index == 0)
-        making->made = gt_report_make_tables(making->report, making->error);
-    else
-        gt_memory_next_step();
-}
-
-/* What only reading needed leaves memory first, or while the first tables are made; with many threads, it
- * stays. */
-static bool make_tables(gt_report *report, gt_error *error)
-{
-    table_making making = {report, error, false};
-    if (gt_team_threads() == 1 || gt_team_threads() >= GT_MANY_THREADS) {
-        gt_memory_next_step();
-        return gt_report_make_tables(report, error);
-    }
-    gt_parallel_each(2, make_or_tidy, &making);
-    return making.made;
-}
-
 bool gt_trace_make_report(const gt_trace_call *trace, gt_trace_kind kind, const gt_report_hooks *hooks,
                           gt_error *error)
 {
@@ -309,15 +290,14 @@ bool gt_trace_make_report(const gt_trace_call *trace, gt_trace_kind kind, const 
     gt_trace_result *result = trace->result;
     result->kinds |= 1u << kind;
     gt_output *output = NULL;
-    gt_memory_in_steps(goes_in_steps(trace));
     bool made = gt_report_read(&report, kind, trace->stream, trace->path, &options, error);
+    result->is_read = made;
     if (made && trace->wants_collectives && kind == GT_TRACE_PYTORCH)
         result->collectives = gt_rank_collectives_of_trace(gt_report_events(&report), &run, trace->rank);
     if (made) report.collectives = result->collectives;
     if (!made && hooks->read_failed) hooks->read_failed(error);
     if (made && hooks->was_read) hooks->was_read(&report);
-    made = made && make_tables(&report, error);
-    if (!has_only_csvs(trace->destinations)) gt_memory_next_step(); /* documents need more code and memory */
+    made = made && gt_report_make_tables(&report, error);
     if (made && hooks->was_made) hooks->was_made(trace, &report);
     gt_destinations to = *trace->destinations;
     const more_files more = {trace, &report, hooks->write_more};
@@ -330,8 +310,6 @@ bool gt_trace_make_report(const gt_trace_call *trace, gt_trace_kind kind, const 
     if (made) gt_written_add(&result->written, output);
     if (!made) write_error(trace, &report.tables, error);
     gt_output_free(output);
-    gt_memory_in_steps(false);
-    if (!trace->read->is_part) gt_memory_ends();
     gt_report_free(&report);
     gt_report_options_free(&options);
     return made;
@@ -375,6 +353,7 @@ static void make_one(gt_trace_call *trace, gt_report_maker *make, gt_trace_resul
     else
         r->made = open_and_make(trace, make, &error);
     if (r->made) return;
+    if (!r->is_missing && !r->is_read) gt_call_explain_format(trace->call, trace->path, &error);
     if (!r->has_json) write_error(trace, &(gt_table_list){0}, &error);
     r->error = gt_strdup(error.text);
 }
@@ -424,10 +403,6 @@ static void show_item(void *context, size_t index)
         gt_print_join(item->lines, &r->printed);
     else
         gt_print_kept(&r->printed);
-    if (item->stow) {
-        gt_rank_stow_put(item->stow, item->rank, item->collectives);
-        item->collectives = NULL;
-    }
     if (!r->made && !gt_journal_error("%s%s", before_error(j, r), r->error))
         fprintf(stderr, "gputally: %s\n", r->error);
     if (!r->made) j->status = GT_EXIT_FAILED;
@@ -480,7 +455,7 @@ static void drop_item(void *context, size_t index)
 static void make_all(job *j)
 {
     bool one_by_one = j->count == 1 || j->call->by_old_name;
-    if (one_by_one) gt_crew_pass_first();
+    if (one_by_one) gt_procs_pass_first();
     if (j->call->by_old_name) gt_journal_start(gt_old_program_of(j->call->command)->form, j->quiet);
     for (size_t i = 0; one_by_one && i < j->count; i++) {
         make_item(j, i);
@@ -523,8 +498,7 @@ gt_exit gt_each_item(const gt_call *call, gt_trace_item *items, size_t count, gt
              .count = count,
              .make = make,
              .quiet = gt_arguments_flag(&call->arguments, "quiet"),
-             .strict_trust = gt_syntax_option(call->arguments.syntax, "strict_trust") &&
-                             gt_arguments_flag(&call->arguments, "strict_trust")};
+             .strict_trust = gt_arguments_flag_if(&call->arguments, "strict_trust")};
     gt_destinations *destinations = gt_alloc_zero(count, sizeof *destinations);
     j.destinations = destinations;
     j.results = gt_alloc_zero(count, sizeof *j.results);

@@ -37,9 +37,8 @@ typedef struct gt_trace_item {
     int64_t rank;                     /* of a folder with one trace per rank; -1: none */
     char *label;                      /* names its folder of CSV files; NULL: the trace does */
     gt_rank_collectives *collectives; /* of a trace with a rank, once it has been read; see collective.h */
-    gt_rank_stow *stow;   /* where these go when all traces before it are done; NULL: they stay here */
     gt_kept_print *lines; /* where its line goes, which the caller prints after the answers about all ranks;
-                             NULL: it is printed */
+                 NULL: it is printed */
 } gt_trace_item;
 
 /* Makes one report per trace, several at the same time; what they print comes in the order of the traces. A

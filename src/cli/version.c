@@ -8,12 +8,12 @@
 #include "base/buffer.h"
 #include "base/memory.h"
 #include "base/memory_limit.h"
-#include "base/pages/spill.h"
 #include "base/threads.h"
 #include "commit.h"
 #include "index/build.h"
 #include "index/index.h"
 #include "json/scan_set.h"
+#include "os/library.h"
 #include "os/paths.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
@@ -80,15 +80,12 @@ static void add_cairo(gt_buffer *text)
 #ifdef GT_PORTABLE
     gt_buffer_add_cstr(text, "Cairo built in");
 #else
-    void *library = dlopen("libcairo.so.2", RTLD_LAZY | RTLD_LOCAL);
-    const char *(*version)(void) = NULL;
-    void *found = library ? dlsym(library, "cairo_version_string") : NULL;
-    memcpy(&version, &found, sizeof found);
-    if (version)
+    const char *(*version)(void);
+    const gt_library_function functions[] = {{"cairo_version_string", &version, false}};
+    if (gt_library_open("libcairo.so.2", RTLD_LAZY | RTLD_LOCAL, functions, 1))
         gt_buffer_add_format(text, "Cairo %s, loaded when the first figure is drawn", version());
     else
         gt_buffer_add_cstr(text, "Cairo is not installed: figures cannot be drawn");
-    if (library) dlclose(library);
 #endif
 }
 
@@ -148,12 +145,12 @@ static void print_machine(FILE *out)
     if (getenv("GPUTALLY_SIMD")) gt_buffer_add_cstr(&text, "; chosen by $GPUTALLY_SIMD");
     print_row(out, "instructions", gt_buffer_str(&text).bytes);
     text.len = 0;
-    gt_pages_limits limits = gt_memory_limits(0);
-    gt_buffer_add_format(&text, "%u", gt_memory_threads(&limits, gt_threads_default()));
+    gt_memory_bound bound = gt_memory_bound_find(0);
+    gt_buffer_add_format(&text, "%u", gt_memory_threads(bound, gt_threads_default()));
     print_row(out, "threads", gt_buffer_str(&text).bytes);
     text.len = 0;
-    if (limits.bytes)
-        gt_buffer_add_format(&text, "%.1f GiB, then a temporary file", (double)limits.bytes / 0x1p30);
+    if (bound.bytes)
+        gt_buffer_add_format(&text, "%.1f GiB (%s)", (double)bound.bytes / 0x1p30, bound.name);
     else
         gt_buffer_add_cstr(&text, "no limit set; --max_memory sets one");
     add_address_limit(&text);
@@ -196,12 +193,12 @@ static void print_folder(FILE *out, const char *name, const char *path, bool mad
 
 static void print_paths(FILE *out)
 {
-    char program[4096];
-    ssize_t len = readlink("/proc/self/exe", program, sizeof program - 1);
-    program[len > 0 ? len : 0] = 0;
+    gt_arena arena = {0};
+    const char *program = gt_path_program(&arena);
     char *cache = gt_index_cache_folder();
-    print_row(out, "program", *program ? program : "unknown");
-    print_folder(out, "temporary", gt_spill_folder(), false);
+    print_row(out, "program", program ? program : "unknown");
+    gt_arena_free(&arena);
+    print_folder(out, "temporary", gt_path_temporary_folder(), false);
     if (cache)
         print_folder(out, "indexes", cache, true);
     else

@@ -1,7 +1,6 @@
 /* Reading the whole trace of a rank; see whole_rank.h. */
 #include "cli/whole_rank.h"
 
-#include "base/memory.h"
 #include "cli/common.h"
 #include "report/report.h"
 
@@ -16,6 +15,7 @@ static gt_report_options options_of(const gt_whole_rank *whole, gt_run_info *run
     gt_report_options_set(&options, "comm_kernels", set->given ? set->text : usual, &ignored);
     for (size_t i = 0; i < regexes->text_count; i++)
         gt_report_options_set(&options, "comm_kernel_regex", regexes->texts[i], &ignored);
+    options.find_captures = false; /* no sheet of ops is made */
     options.read = *whole->read;
     options.read.strict = true;
     options.read.run = run;

@@ -7,8 +7,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* The largest allowed area of a sheet: this many cells, plus this many per cell in the file. */

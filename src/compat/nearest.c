@@ -1,6 +1,7 @@
 /* Similar names: edit distance with swaps of neighbours (optimal string alignment), three rows at a time. */
 #include "compat/nearest.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 enum { LETTERS = 64 };

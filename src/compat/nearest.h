@@ -2,7 +2,6 @@
 #ifndef GT_COMPAT_NEAREST_H
 #define GT_COMPAT_NEAREST_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 /* The number of characters to insert, delete, replace or swap with their neighbour to turn one word into

@@ -9,6 +9,7 @@
 #include "base/team.h"
 #include "compat/python_repr.h"
 #include "json/string.h"
+#include "json/values.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -222,12 +223,10 @@ uint32_t gt_python_literals_of(gt_python_literals *l, uint32_t json)
     return l->known[json];
 }
 
-#ifndef GT_LITERALS_GRAIN
-#define GT_LITERALS_GRAIN 8192 /* ids that one thread looks at */
-#endif
-#ifndef GT_LITERALS_TEXTS
-#define GT_LITERALS_TEXTS 512 /* texts that one thread converts */
-#endif
+enum {
+    IDS_GRAIN = GT_GRAIN(8192),  /* ids that one thread looks at */
+    TEXTS_GRAIN = GT_GRAIN(512), /* texts that one thread converts */
+};
 
 typedef struct converting {
     gt_python_literals *literals;
@@ -253,7 +252,7 @@ static void mark_new(void *context, size_t begin, size_t end)
 static void convert_texts(void *context, size_t begin, size_t end)
 {
     const converting *c = context;
-    gt_buffer *texts = &c->texts[begin / GT_LITERALS_TEXTS];
+    gt_buffer *texts = &c->texts[begin / TEXTS_GRAIN];
     for (size_t i = begin; i < end; i++) {
         gt_python_add_json(texts, gt_interner_get(c->literals->strings, c->new_ids[i]), c->literals->form);
         c->ends[i] = texts->len;
@@ -270,13 +269,13 @@ static void replace_ids(void *context, size_t begin, size_t end)
 static void convert_new(converting *c)
 {
     gt_python_literals *l = c->literals;
-    size_t ranges = gt_range_count(c->new_count, GT_LITERALS_TEXTS);
+    size_t ranges = gt_range_count(c->new_count, TEXTS_GRAIN);
     c->texts = gt_alloc_zero(ranges, sizeof *c->texts);
     c->ends = gt_alloc(c->new_count * sizeof *c->ends);
-    gt_parallel_ranges(c->new_count, GT_LITERALS_TEXTS, convert_texts, c);
+    gt_parallel_ranges(c->new_count, TEXTS_GRAIN, convert_texts, c);
     for (size_t i = 0; i < c->new_count; i++) {
-        const char *texts = c->texts[i / GT_LITERALS_TEXTS].bytes;
-        size_t begin = i % GT_LITERALS_TEXTS ? c->ends[i - 1] : 0;
+        const char *texts = c->texts[i / TEXTS_GRAIN].bytes;
+        size_t begin = i % TEXTS_GRAIN ? c->ends[i - 1] : 0;
         l->known[c->new_ids[i]] = gt_interner_add(l->strings, texts ? texts + begin : "", c->ends[i] - begin);
     }
     for (size_t r = 0; r < ranges; r++) gt_buffer_free(&c->texts[r]);
@@ -287,13 +286,13 @@ static void convert_new(converting *c)
 void gt_python_literals_convert(gt_python_literals *l, uint32_t *ids, size_t count)
 {
     converting c = {.literals = l, .ids = ids, .wanted = gt_alloc_zero(l->count, 1)};
-    gt_parallel_ranges(count, GT_LITERALS_GRAIN, mark_new, &c);
+    gt_parallel_ranges(count, IDS_GRAIN, mark_new, &c);
     for (size_t id = 0; id < l->count; id++) c.new_count += c.wanted[id];
     c.new_ids = gt_alloc(c.new_count * sizeof *c.new_ids);
     for (uint32_t id = 0, at = 0; id < l->count; id++)
         if (c.wanted[id]) c.new_ids[at++] = id;
     convert_new(&c);
-    gt_parallel_ranges(count, GT_LITERALS_GRAIN, replace_ids, &c);
+    gt_parallel_ranges(count, IDS_GRAIN, replace_ids, &c);
     gt_free(c.new_ids);
     gt_free(c.wanted);
 }
@@ -311,7 +310,8 @@ void gt_python_literals_free(gt_python_literals *l)
 typedef struct reader {
     const char *begin, *at, *end;
     gt_buffer *json;
-    bool comma; /* a comma was read and is not written yet */
+    bool comma;    /* a comma was read and is not written yet */
+    bool is_shown; /* what repr() shows, not what a person typed: nan and inf are numbers */
     gt_error *error;
 } reader;
 
@@ -407,6 +407,21 @@ static bool take_word(reader *r)
     return fail(r, "neither JSON nor a Python literal");
 }
 
+/* JSON has no such numbers. */
+static bool take_not_finite(reader *r)
+{
+    static const char *const words[] = {"nan", "inf", "-inf"};
+    size_t left = (size_t)(r->end - r->at);
+    for (size_t i = 0; i < GT_LENGTH(words); i++) {
+        size_t len = strlen(words[i]);
+        if (left < len || memcmp(r->at, words[i], len) != 0) continue;
+        gt_buffer_add_cstr(r->json, "null");
+        r->at += len;
+        return true;
+    }
+    return false;
+}
+
 /* A number as JSON has it: "+1" and "1_000" lose what JSON lacks, ".5" and "1." get a digit. */
 static bool take_number(reader *r)
 {
@@ -445,16 +460,18 @@ static bool take_token(reader *r)
         return true;
     }
     if (c == '\'' || c == '"') return take_text(r);
+    if (r->is_shown && take_not_finite(r)) return true;
     if (strchr("+-.0123456789", c)) return take_number(r);
     return take_word(r);
 }
 
-bool gt_python_to_json(gt_str literal, gt_buffer *json, gt_error *error)
+static bool to_json(gt_str literal, bool is_shown, gt_buffer *json, gt_error *error)
 {
     reader r = {.begin = literal.bytes,
                 .at = literal.bytes,
                 .end = literal.bytes + literal.len,
                 .json = json,
+                .is_shown = is_shown,
                 .error = error};
     for (;;) {
         while (r.at < r.end && isspace((unsigned char)*r.at)) r.at++;
@@ -464,4 +481,23 @@ bool gt_python_to_json(gt_str literal, gt_buffer *json, gt_error *error)
     }
     flush_comma(&r);
     return true;
+}
+
+bool gt_python_to_json(gt_str literal, gt_buffer *json, gt_error *error)
+{
+    return to_json(literal, false, json, error);
+}
+
+bool gt_python_shown_to_json(gt_str text, gt_buffer *json)
+{
+    gt_arena arena = {0};
+    gt_error ignored;
+    size_t begin = json->len;
+    bool is_container = text.len && text.bytes[0] && strchr("[({", text.bytes[0]);
+    bool ok = is_container && to_json(text, true, json, &ignored);
+    ok = ok &&
+         gt_value_parse(&arena, (gt_str){json->bytes + begin, json->len - begin})->type != GT_VALUE_MISSING;
+    if (!ok) json->len = begin;
+    gt_arena_free(&arena);
+    return ok;
 }

@@ -29,5 +29,8 @@ void gt_python_literals_free(gt_python_literals *literals);
  * a shell, where single quotes and True come easily. Tokens are translated one by one; whether the brackets
  * match is for the reader of the JSON to find out. False if something is not a token of a literal. */
 bool gt_python_to_json(gt_str literal, gt_buffer *json, gt_error *error);
+/* Adds a list, tuple or dict that repr() printed as JSON, as short as SQLite writes it: ((8, 128), (), nan)
+ * is [[8,128],[],null]. False, and nothing added, if the text is anything else. */
+bool gt_python_shown_to_json(gt_str text, gt_buffer *json);
 
 #endif

@@ -1,11 +1,10 @@
 /* Python regular expressions (re.search of str patterns), on top of PCRE2.
  *
- * The expression is parsed by Python's rules and written again in PCRE2's syntax, so that it means what
- * Python means: the leftmost match with the first alternative that fits, \d \w \s \b by Python's Unicode
- * tables or by ASCII under
- * (?a), \Z as the very end, {,n} as {0,n}, $ also before a last line feed. What Python refuses (unknown
- * escapes, global flags in the middle, look-behind of no fixed width) is refused with Python's words and
- * position. Not supported: \N{name}.
+ * An expression goes to PCRE2, and constructs that PCRE2 reads differently are rewritten or refused: \d \w \s
+ * \b are by Python's Unicode tables or by ASCII under (?a), \Z is the very end, {,n} is {0,n}, $ is also
+ * before a last line feed. Refused are what Python does not have ("(*COMMIT)", "\K", "(?R)"), \N{name}, and
+ * the flags a, u and x for a part of an expression. A few expressions that Python refuses are taken, such as
+ * references to groups that follow.
  *
  * Matching is limited: an expression that backtracks without end gives an error instead of running for hours.
  *
@@ -28,7 +27,6 @@
 
 typedef struct gt_python_regex {
     struct pcre2_real_code_8 *code;
-    char **names;       /* of the groups, from group 1 on; NULL for one without a name */
     size_t group_count; /* without group 0 */
 } gt_python_regex;
 
@@ -39,8 +37,9 @@ typedef struct gt_python_match {
     gt_buffer text; /* the subject, if bytes of it were not UTF-8 and had to be replaced by U+FFFD */
 } gt_python_match;  /* {0} before its first use */
 
-/* False if Python would refuse the expression; the error says why and at which character: "missing ),
- * unterminated subpattern at position 4". */
+/* False if the expression is not valid or not supported; the error says why and at which character:
+ * "unsupported group
+ * (?R at position 4". */
 bool gt_python_regex_compile(gt_python_regex *regex, const char *python, gt_error *error);
 void gt_python_regex_free(gt_python_regex *regex);
 

@@ -3,7 +3,6 @@
 
 #include "base/memory.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum {

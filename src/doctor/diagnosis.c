@@ -23,8 +23,8 @@ void gt_diagnosis_free(gt_diagnosis *d)
     for (size_t i = 0; i < d->part_count; i++) gt_diagnosis_free(d->parts[i]);
     gt_free(d->parts);
     gt_free(d->facts);
-    gt_free(d->lacks);
-    gt_free(d->abilities);
+    gt_free(d->missing);
+    gt_free(d->commands);
     gt_free(d->checks);
     gt_free(d->sheets);
     gt_free(d->messages);
@@ -105,23 +105,23 @@ const gt_fact *gt_fact_find(const gt_diagnosis *d, const char *name)
     return NULL;
 }
 
-void gt_lack_add(gt_diagnosis *d, const char *id, const char *text, const char *effect, const char *fix)
+void gt_missing_add(gt_diagnosis *d, const char *id, const char *text, const char *effect, const char *fix)
 {
-    gt_lack lack = {.id = id, .text = text, .effect = effect, .fix = fix};
-    GT_PUSH(d->lacks, d->lack_count, d->lack_capacity, lack);
+    gt_missing_item item = {.id = id, .text = text, .effect = effect, .fix = fix};
+    GT_PUSH(d->missing, d->missing_count, d->missing_capacity, item);
 }
 
-bool gt_lack_exists(const gt_diagnosis *d, const char *id)
+bool gt_missing_exists(const gt_diagnosis *d, const char *id)
 {
-    for (size_t i = 0; i < d->lack_count; i++)
-        if (strcmp(d->lacks[i].id, id) == 0) return true;
+    for (size_t i = 0; i < d->missing_count; i++)
+        if (strcmp(d->missing[i].id, id) == 0) return true;
     return false;
 }
 
-void gt_ability_add(gt_diagnosis *d, const char *command, bool can, const char *text)
+void gt_supported_command_add(gt_diagnosis *d, const char *command, bool can, const char *text)
 {
-    gt_ability ability = {.command = command, .can = can, .text = text};
-    GT_PUSH(d->abilities, d->ability_count, d->ability_capacity, ability);
+    gt_supported_command item = {.command = command, .can = can, .text = text};
+    GT_PUSH(d->commands, d->command_count, d->command_capacity, item);
 }
 
 void gt_diagnosis_warn(gt_diagnosis *d, const char *text)

@@ -30,20 +30,20 @@ typedef struct gt_fact {
     double number;    /* of the others */
 } gt_fact;
 
-/* Something that the file lacks. */
-typedef struct gt_lack {
+/* Something that the file does not have. */
+typedef struct gt_missing_item {
     const char *id;     /* "shapes"; stable */
     const char *text;   /* "no input shapes" */
     const char *effect; /* what that costs; NULL: nothing to say */
     const char *fix;    /* the line to record it with, or what to do; NULL: nothing can be done */
-} gt_lack;
+} gt_missing_item;
 
 /* A command, and whether it does something with the file. */
-typedef struct gt_ability {
+typedef struct gt_supported_command {
     const char *command; /* "report" */
     bool can;
     const char *text; /* what it does, or why not */
-} gt_ability;
+} gt_supported_command;
 
 /* A check of the trust sheet that is not passed (findings/trust.h). */
 typedef struct gt_failed_check {
@@ -69,10 +69,10 @@ typedef struct gt_diagnosis {
     const char *recording; /* how to record again so that nothing is missing; NULL: nothing is */
     gt_fact *facts;
     size_t fact_count, fact_capacity;
-    gt_lack *lacks;
-    size_t lack_count, lack_capacity;
-    gt_ability *abilities;
-    size_t ability_count, ability_capacity;
+    gt_missing_item *missing;
+    size_t missing_count, missing_capacity;
+    gt_supported_command *commands;
+    size_t command_count, command_capacity;
     gt_failed_check *checks;
     size_t check_count, check_capacity;
     gt_doctor_sheet *sheets;
@@ -89,7 +89,8 @@ typedef struct gt_diagnosis {
 gt_diagnosis *gt_doctor_examine(const char *path, const gt_read_options *options);
 void gt_diagnosis_free(gt_diagnosis *found);
 
-/* For people: the verdict and the next command come first. `brief`: only these two lines, for one of many. */
+/* On the terminal: the verdict and the next command come first. `brief`: only these two lines, for one of
+ * many. */
 void gt_diagnosis_print(const gt_diagnosis *found, const gt_terminal *terminal);
 void gt_diagnosis_print_brief(const gt_diagnosis *found, const gt_terminal *terminal);
 /* One JSON object, with the parts of a folder. docs/doctor.md describes it. */
@@ -111,9 +112,9 @@ void gt_fact_add_number(gt_diagnosis *d, gt_fact_group group, const char *name, 
 void gt_fact_add_bool(gt_diagnosis *d, gt_fact_group group, const char *name, bool value);
 const gt_fact *gt_fact_find(const gt_diagnosis *d, const char *name); /* NULL: none */
 
-void gt_lack_add(gt_diagnosis *d, const char *id, const char *text, const char *effect, const char *fix);
-bool gt_lack_exists(const gt_diagnosis *d, const char *id);
-void gt_ability_add(gt_diagnosis *d, const char *command, bool can, const char *text);
+void gt_missing_add(gt_diagnosis *d, const char *id, const char *text, const char *effect, const char *fix);
+bool gt_missing_exists(const gt_diagnosis *d, const char *id);
+void gt_supported_command_add(gt_diagnosis *d, const char *command, bool can, const char *text);
 /* A warning of a reader; each is kept once. */
 void gt_diagnosis_warn(gt_diagnosis *d, const char *text);
 /* "gputally report 'a b.json'": `words` before the path, `after` after it, which may be NULL. */

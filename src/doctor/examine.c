@@ -28,13 +28,13 @@ static void hear(void *context, gt_message_kind kind, const char *text)
 static const struct {
     gt_trace_kind kind;
     const char *id, *what;
-    void (*look)(gt_patient *p);
-    void (*conclude)(gt_patient *p);
+    void (*look)(gt_inspection *p);
+    void (*conclude)(gt_inspection *p);
 } kinds[] = {
-    {GT_TRACE_PYTORCH, "pytorch-trace", "PyTorch trace", gt_doctor_pytorch, gt_doctor_pytorch_abilities},
-    {GT_TRACE_ROCPROF, "rocprofv3-run", "rocprofv3 run", gt_doctor_run, gt_doctor_run_abilities},
-    {GT_TRACE_NSYS, "nsys-export", "Nsight Systems export (SQLite)", gt_doctor_run, gt_doctor_run_abilities},
-    {GT_TRACE_JAX, "jax-profile", "JAX profile (XPlane)", gt_doctor_jax, gt_doctor_jax_abilities},
+    {GT_TRACE_PYTORCH, "pytorch-trace", "PyTorch trace", gt_doctor_pytorch, gt_doctor_pytorch_commands},
+    {GT_TRACE_ROCPROF, "rocprofv3-run", "rocprofv3 run", gt_doctor_run, gt_doctor_run_commands},
+    {GT_TRACE_NSYS, "nsys-export", "Nsight Systems export (SQLite)", gt_doctor_run, gt_doctor_run_commands},
+    {GT_TRACE_JAX, "jax-profile", "JAX profile (XPlane)", gt_doctor_jax, gt_doctor_jax_commands},
 };
 
 static size_t row_of(gt_trace_kind kind)
@@ -59,7 +59,7 @@ static const char *name_of(gt_diagnosis *d, size_t row, gt_trace_format format, 
 
 /* A Chrome trace that rocprofv3's Perfetto trace was converted to: the pftrace commands read it, and reports
  * do not. */
-static void try_chrome(gt_patient *p, const gt_read_options *options)
+static void try_chrome(gt_inspection *p, const gt_read_options *options)
 {
     gt_diagnosis *d = p->d;
     gt_error ignored;
@@ -71,24 +71,24 @@ static void try_chrome(gt_patient *p, const gt_read_options *options)
         d->usable = true;
         d->problem = NULL;
         d->verdict = NULL;
-        d->lack_count = d->check_count = d->ability_count = d->sheet_count = d->fact_count = 0;
+        d->missing_count = d->check_count = d->command_count = d->sheet_count = d->fact_count = 0;
         d->recording = NULL;
         gt_fact_add_count(d, GT_FACT_CONTENTS, "calls_kernels_and_copies", (double)trace->count);
-        gt_ability_add(d, "pftrace-hip-activity", true, "GPU time by category, overlap, HIP calls");
-        gt_ability_add(d, "pftrace-hip-api", true, "call, wait and kernel time of each HIP call");
-        gt_ability_add(d, "pftrace-memory-copy", true, "copies by size and direction");
-        gt_ability_add(d, "report", false, "reads rocprofv3's own files; the .pftrace has more");
+        gt_supported_command_add(d, "pftrace-hip-activity", true, "GPU time by category, overlap, HIP calls");
+        gt_supported_command_add(d, "pftrace-hip-api", true, "call, wait and kernel time of each HIP call");
+        gt_supported_command_add(d, "pftrace-memory-copy", true, "copies by size and direction");
+        gt_supported_command_add(d, "report", false, "reads rocprofv3's own files; the .pftrace has more");
         d->next = gt_diagnosis_command(d, "gputally pftrace-hip-activity", d->path, NULL);
     }
     gt_chrome_free(trace);
     gt_stream_close(stream);
 }
 
-/* Why there is no report. That a truncated or empty trace has no GPU events is no news. */
+/* Why there is no report. That a truncated or empty trace has no GPU events is expected. */
 static const char *problem_of(gt_diagnosis *d, const gt_error *error)
 {
     const gt_fact *events = gt_fact_find(d, "events");
-    if (gt_lack_exists(d, "end") && gt_lack_exists(d, "gpu_events"))
+    if (gt_missing_exists(d, "end") && gt_missing_exists(d, "gpu_events"))
         return "the file is truncated, and there are no GPU events before its end";
     if (events && events->number == 0) return "the trace has no events";
     return gt_diagnosis_text(d, "%s", error->text);
@@ -96,12 +96,12 @@ static const char *problem_of(gt_diagnosis *d, const gt_error *error)
 
 static void add_query(gt_diagnosis *d)
 {
-    gt_ability_add(d, "query", d->usable,
-                   d->usable ? "SQL over the sheets of this and other traces" : "needs a report");
+    gt_supported_command_add(d, "query", d->usable,
+                             d->usable ? "SQL over the sheets of this and other traces" : "needs a report");
 }
 
 /* Reads the trace and makes its report; says what was found. */
-static void examine_trace(gt_patient *p, gt_trace_kind kind, const gt_read_options *given)
+static void examine_trace(gt_inspection *p, gt_trace_kind kind, const gt_read_options *given)
 {
     gt_diagnosis *d = p->d;
     size_t row = row_of(kind);
@@ -129,7 +129,7 @@ static void examine_trace(gt_patient *p, gt_trace_kind kind, const gt_read_optio
     if (!d->usable) d->problem = problem_of(d, &error);
     if (read) kinds[row].conclude(p);
     if (read) add_query(d);
-    if (!read) gt_ability_add(d, "report", false, d->problem);
+    if (!read) gt_supported_command_add(d, "report", false, d->problem);
     if (d->usable) d->next = gt_diagnosis_command(d, "gputally report", d->path, NULL);
     gt_report_free(&report);
     gt_report_options_free(&options);
@@ -138,7 +138,7 @@ static void examine_trace(gt_patient *p, gt_trace_kind kind, const gt_read_optio
 
 /* ---- other files that gputally reads ---- */
 
-static void examine_ncu(gt_patient *p)
+static void examine_ncu(gt_inspection *p)
 {
     gt_diagnosis *d = p->d;
     gt_error error;
@@ -148,7 +148,8 @@ static void examine_ncu(gt_patient *p)
     d->usable = trace && trace->launch_count;
     if (!d->usable)
         d->problem = trace ? "no profiled launches in this output" : gt_diagnosis_text(d, "%s", error.text);
-    gt_ability_add(d, "report", d->usable, d->usable ? "metrics per kernel and per launch" : d->problem);
+    gt_supported_command_add(d, "report", d->usable,
+                             d->usable ? "metrics per kernel and per launch" : d->problem);
     if (trace) {
         size_t sections = 0;
         for (size_t i = 0; i < trace->value_count; i++) sections += trace->values[i].section != GT_STR_NONE;
@@ -156,10 +157,10 @@ static void examine_ncu(gt_patient *p)
         gt_fact_add_count(d, GT_FACT_CONTENTS, "launches", (double)trace->launch_count);
         gt_fact_add_count(d, GT_FACT_CONTENTS, "metric_values", (double)trace->value_count);
         if (d->usable && sections)
-            gt_lack_add(d, "metrics", "metrics that the page details does not print",
-                        "the sheet ncu_metrics is short",
-                        "ncu --import REPORT.ncu-rep --csv --page raw > raw.csv");
-        gt_ability_add(d, "compare", d->usable, "sheets of this and other outputs side by side");
+            gt_missing_add(d, "metrics", "metrics that the page details does not print",
+                           "the sheet ncu_metrics is short",
+                           "ncu --import REPORT.ncu-rep --csv --page raw > raw.csv");
+        gt_supported_command_add(d, "compare", d->usable, "sheets of this and other outputs side by side");
         add_query(d);
     }
     if (d->usable) d->next = gt_diagnosis_command(d, "gputally report", d->path, NULL);
@@ -180,7 +181,7 @@ static void examine_index(gt_diagnosis *d, const char *trace)
         d->usable = true;
         d->next = gt_diagnosis_command(d, "gputally doctor", trace, NULL);
         d->next_text = "examines the trace of this index";
-        gt_ability_add(d, "report", true, "the index is used by itself when its trace is read");
+        gt_supported_command_add(d, "report", true, "the index is used by itself when its trace is read");
         return;
     }
     d->usable = gt_index_kind_of(d->path, &kind, &error);
@@ -189,11 +190,11 @@ static void examine_index(gt_diagnosis *d, const char *trace)
         return;
     }
     gt_fact_add_text(d, GT_FACT_MADE, "index_of", names[kind]);
-    gt_lack_add(d, "trace", "the trace of this index",
-                "only what is in the index can be reported, and whether "
-                "the trace has changed is unknown",
-                "put the trace beside its index");
-    gt_ability_add(d, "report", true, "from what the index has");
+    gt_missing_add(d, "trace", "the trace of this index",
+                   "only what is in the index can be reported, and whether "
+                   "the trace has changed is unknown",
+                   "put the trace beside its index");
+    gt_supported_command_add(d, "report", true, "from what the index has");
     d->next = gt_diagnosis_command(d, "gputally report", d->path, NULL);
 }
 
@@ -214,7 +215,7 @@ static bool has_text(const uint8_t *text, size_t len, const char *wanted)
 
 static void examine_stream(gt_diagnosis *d, gt_stream *stream, const gt_read_options *options)
 {
-    gt_patient p = {.d = d, .stream = stream};
+    gt_inspection p = {.d = d, .stream = stream};
     gt_trace_kind kind;
     gt_error error;
     const uint8_t *text;
@@ -266,7 +267,7 @@ static void examine_path(gt_diagnosis *d, const gt_read_options *options)
     char *trace = NULL;
     if (examine_special(d)) return;
     if (gt_path_is_folder(d->path)) {
-        gt_patient p = {.d = d};
+        gt_inspection p = {.d = d};
         gt_diagnosis_is(d, "folder", "folder");
         if (gt_rocprof_is_folder(d->path))
             examine_trace(&p, GT_TRACE_ROCPROF, options);
@@ -298,10 +299,10 @@ static void shorten(gt_diagnosis *d)
     for (size_t i = 0; i < d->message_count; i++)
         if (strncmp(d->messages[i], d->path, len) == 0 && strncmp(d->messages[i] + len, ": ", 2) == 0)
             d->messages[i] += len + 2;
-    for (size_t i = 0; i < d->ability_count; i++)
-        if (strncmp(d->abilities[i].text, d->path, len) == 0 &&
-            strncmp(d->abilities[i].text + len, ": ", 2) == 0)
-            d->abilities[i].text += len + 2;
+    for (size_t i = 0; i < d->command_count; i++)
+        if (strncmp(d->commands[i].text, d->path, len) == 0 &&
+            strncmp(d->commands[i].text + len, ": ", 2) == 0)
+            d->commands[i].text += len + 2;
 }
 
 gt_diagnosis *gt_doctor_examine(const char *path, const gt_read_options *options)

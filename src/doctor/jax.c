@@ -29,7 +29,7 @@ static void add_span(gt_diagnosis *d, const gt_jax *trace)
     if (trace->count) gt_fact_add_number(d, GT_FACT_CONTENTS, "span_ms", (last - first) / 1e9, "ms");
 }
 
-void gt_doctor_jax(gt_patient *p)
+void gt_doctor_jax(gt_inspection *p)
 {
     gt_diagnosis *d = p->d;
     const gt_jax *trace = p->report->trace.jax;
@@ -46,31 +46,34 @@ void gt_doctor_jax(gt_patient *p)
     gt_fact_add_count(d, GT_FACT_CONTENTS, "host_waits", (double)trace->wait_count);
     add_span(d, trace);
     if (!trace->count)
-        gt_lack_add(d, "gpu_events", "no GPU events", "no report can be made",
-                    "jax.block_until_ready(result) before jax.profiler.stop_trace(), on a machine whose JAX "
-                    "uses the GPU");
+        gt_missing_add(
+            d, "gpu_events", "no GPU events", "no report can be made",
+            "jax.block_until_ready(result) before jax.profiler.stop_trace(), on a machine whose JAX "
+            "uses the GPU");
     if (trace->count && !described)
-        gt_lack_add(d, "modules", "no compiled modules (HLO)",
-                    "no shapes, flops and bytes of GEMMs and convolutions",
-                    "enable_hlo_proto = True of jax.profiler.ProfileOptions");
+        gt_missing_add(d, "modules", "no compiled modules (HLO)",
+                       "no shapes, flops and bytes of GEMMs and convolutions",
+                       "enable_hlo_proto = True of jax.profiler.ProfileOptions");
     if (trace->count && !launched)
-        gt_lack_add(d, "calls", "no launches on the host", "idle time cannot be explained",
-                    "host_tracer_level = 2 of jax.profiler.ProfileOptions");
-    if (d->lack_count)
+        gt_missing_add(d, "calls", "no launches on the host", "idle time cannot be explained",
+                       "host_tracer_level = 2 of jax.profiler.ProfileOptions");
+    if (d->missing_count)
         d->recording = "options = jax.profiler.ProfileOptions(); options.host_tracer_level = 2; "
                        "options.enable_hlo_proto = True; jax.profiler.start_trace(\"profile\", "
                        "profiler_options=options); jax.block_until_ready(step(...)); "
                        "jax.profiler.stop_trace()";
 }
 
-void gt_doctor_jax_abilities(gt_patient *p)
+void gt_doctor_jax_commands(gt_inspection *p)
 {
     gt_diagnosis *d = p->d;
-    gt_ability_add(d, "report", d->usable, d->usable ? "findings, sheets and page" : d->problem);
-    gt_ability_add(d, "jax-analysis", d->usable,
-                   d->usable ? "five small sheets: GPU times, kernel classes, GEMMs" : "needs GPU events");
-    gt_ability_add(d, "jax-collective", d->usable,
-                   "with one profile per node and the text dumps of XLA (XLA_FLAGS=--xla_dump_to=DIR)");
-    gt_ability_add(d, "index", d->usable,
-                   d->usable ? "makes the next commands on this profile fast" : "needs a report");
+    gt_supported_command_add(d, "report", d->usable, d->usable ? "findings, sheets and page" : d->problem);
+    gt_supported_command_add(d, "jax-analysis", d->usable,
+                             d->usable ? "five small sheets: GPU times, kernel classes, GEMMs"
+                                       : "needs GPU events");
+    gt_supported_command_add(
+        d, "jax-collective", d->usable,
+        "with one profile per node and the text dumps of XLA (XLA_FLAGS=--xla_dump_to=DIR)");
+    gt_supported_command_add(d, "index", d->usable,
+                             d->usable ? "makes the next commands on this profile fast" : "needs a report");
 }

@@ -2,7 +2,6 @@
 #include "doctor/doctor.h"
 
 #include <math.h>
-#include <string.h>
 
 static void put_fact(gt_json_writer *w, const gt_fact *fact)
 {
@@ -21,8 +20,7 @@ static void put_facts(gt_json_writer *w, const gt_diagnosis *d)
 {
     static const char *const names[GT_FACT_GROUPS] = {"file", "made", "contents"};
     for (int group = 0; group < GT_FACT_GROUPS; group++) {
-        gt_json_key(w, names[group]);
-        gt_json_open(w, '{');
+        gt_json_put_open(w, names[group], '{');
         for (size_t i = 0; i < d->fact_count; i++)
             if ((int)d->facts[i].group == group && gt_fact_find(d, d->facts[i].name) == &d->facts[i])
                 put_fact(w, &d->facts[i]);
@@ -32,14 +30,13 @@ static void put_facts(gt_json_writer *w, const gt_diagnosis *d)
 
 static void put_gaps(gt_json_writer *w, const gt_diagnosis *d)
 {
-    gt_json_key(w, "missing");
-    gt_json_open(w, '[');
-    for (size_t i = 0; i < d->lack_count; i++) {
+    gt_json_put_open(w, "missing", '[');
+    for (size_t i = 0; i < d->missing_count; i++) {
         gt_json_open(w, '{');
-        gt_json_put_cstr(w, "id", d->lacks[i].id);
-        gt_json_put_cstr(w, "text", d->lacks[i].text);
-        gt_json_put_cstr(w, "effect", d->lacks[i].effect);
-        gt_json_put_cstr(w, "fix", d->lacks[i].fix);
+        gt_json_put_cstr(w, "id", d->missing[i].id);
+        gt_json_put_cstr(w, "text", d->missing[i].text);
+        gt_json_put_cstr(w, "effect", d->missing[i].effect);
+        gt_json_put_cstr(w, "fix", d->missing[i].fix);
         gt_json_close(w, '}');
     }
     gt_json_close(w, ']');
@@ -47,14 +44,12 @@ static void put_gaps(gt_json_writer *w, const gt_diagnosis *d)
 
 static void put_commands(gt_json_writer *w, const gt_diagnosis *d)
 {
-    gt_json_key(w, "commands");
-    gt_json_open(w, '[');
-    for (size_t i = 0; i < d->ability_count; i++) {
+    gt_json_put_open(w, "commands", '[');
+    for (size_t i = 0; i < d->command_count; i++) {
         gt_json_open(w, '{');
-        gt_json_put_cstr(w, "command", d->abilities[i].command);
-        gt_json_key(w, "can");
-        gt_json_add_bool(w, d->abilities[i].can);
-        gt_json_put_cstr(w, "text", d->abilities[i].text);
+        gt_json_put_cstr(w, "command", d->commands[i].command);
+        gt_json_put_bool(w, "can", d->commands[i].can);
+        gt_json_put_cstr(w, "text", d->commands[i].text);
         gt_json_close(w, '}');
     }
     gt_json_close(w, ']');
@@ -62,8 +57,7 @@ static void put_commands(gt_json_writer *w, const gt_diagnosis *d)
 
 static void put_checks(gt_json_writer *w, const gt_diagnosis *d)
 {
-    gt_json_key(w, "checks");
-    gt_json_open(w, '[');
+    gt_json_put_open(w, "checks", '[');
     for (size_t i = 0; i < d->check_count; i++) {
         gt_json_open(w, '{');
         gt_json_put_cstr(w, "id", d->checks[i].id);
@@ -76,8 +70,7 @@ static void put_checks(gt_json_writer *w, const gt_diagnosis *d)
 
 static void put_sheets(gt_json_writer *w, const gt_diagnosis *d)
 {
-    gt_json_key(w, "sheets");
-    gt_json_open(w, '[');
+    gt_json_put_open(w, "sheets", '[');
     for (size_t i = 0; i < d->sheet_count; i++) {
         gt_json_open(w, '{');
         gt_json_put_cstr(w, "name", d->sheets[i].name);
@@ -94,8 +87,7 @@ void gt_diagnosis_json(const gt_diagnosis *d, gt_json_writer *w)
     gt_json_put_cstr(w, "path", d->path);
     gt_json_put_cstr(w, "kind", d->kind);
     gt_json_put_cstr(w, "what", d->what);
-    gt_json_key(w, "usable");
-    gt_json_add_bool(w, d->usable);
+    gt_json_put_bool(w, "usable", d->usable);
     gt_json_put_cstr(w, "verdict", d->verdict);
     gt_json_put_cstr(w, "problem", d->problem);
     gt_json_put_cstr(w, "next", d->next);
@@ -106,8 +98,7 @@ void gt_diagnosis_json(const gt_diagnosis *d, gt_json_writer *w)
     put_commands(w, d);
     put_sheets(w, d);
     gt_json_put_cstrs(w, "messages", d->messages, d->message_count);
-    gt_json_key(w, "parts");
-    gt_json_open(w, '[');
+    gt_json_put_open(w, "parts", '[');
     for (size_t i = 0; i < d->part_count; i++) gt_diagnosis_json(d->parts[i], w);
     gt_json_close(w, ']');
     gt_json_close(w, '}');

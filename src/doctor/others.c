@@ -69,8 +69,9 @@ static void is_report(gt_diagnosis *d, const char *what)
     d->problem = NULL;
     d->next = gt_diagnosis_command(d, "gputally compare", d->path, "OTHER_REPORT");
     d->next_text = "compares it with another report; replace OTHER_REPORT";
-    gt_ability_add(d, "compare", true, "this and other reports side by side, with --fail_if as a gate");
-    gt_ability_add(d, "report", false, "reads traces; this is a report already");
+    gt_supported_command_add(d, "compare", true,
+                             "this and other reports side by side, with --fail_if as a gate");
+    gt_supported_command_add(d, "report", false, "reads traces; this is a report already");
 }
 
 static void look_at_zip(gt_diagnosis *d, gt_str first)

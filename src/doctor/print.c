@@ -5,7 +5,6 @@
 
 #include <inttypes.h>
 #include <stdarg.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -128,13 +127,13 @@ static void print_facts(const gt_diagnosis *d, const gt_terminal *t)
 
 static void print_gaps(const gt_diagnosis *d, const gt_terminal *t)
 {
-    if (!d->lack_count) return;
+    if (!d->missing_count) return;
     gt_terminal_heading(t, "Missing");
-    for (size_t i = 0; i < d->lack_count; i++) {
-        const gt_lack *lack = &d->lacks[i];
-        print_row(t, lack->id, "%s%s%s", lack->text, lack->effect ? ": " : "",
-                  lack->effect ? lack->effect : "");
-        if (lack->fix) print_row(t, "", "-> %s", lack->fix);
+    for (size_t i = 0; i < d->missing_count; i++) {
+        const gt_missing_item *item = &d->missing[i];
+        print_row(t, item->id, "%s%s%s", item->text, item->effect ? ": " : "",
+                  item->effect ? item->effect : "");
+        if (item->fix) print_row(t, "", "-> %s", item->fix);
     }
 }
 
@@ -175,11 +174,11 @@ static void print_sheets(const gt_diagnosis *d, const gt_terminal *t)
 
 static void print_abilities(const gt_diagnosis *d, const gt_terminal *t)
 {
-    if (!d->ability_count) return;
+    if (!d->command_count) return;
     gt_terminal_heading(t, "What gputally can do with it");
-    for (size_t i = 0; i < d->ability_count; i++)
-        print_row(t, d->abilities[i].command, "%s%s",
-                  d->abilities[i].can ? "" : "no: ", d->abilities[i].text ? d->abilities[i].text : "");
+    for (size_t i = 0; i < d->command_count; i++)
+        print_row(t, d->commands[i].command, "%s%s",
+                  d->commands[i].can ? "" : "no: ", d->commands[i].text ? d->commands[i].text : "");
 }
 
 static const char *state_of(const gt_diagnosis *d)
@@ -207,8 +206,8 @@ void gt_diagnosis_print_brief(const gt_diagnosis *d, const gt_terminal *t)
 {
     gt_buffer rest = {0};
     if (!d->usable && d->problem) gt_buffer_add_format(&rest, ": %s", d->problem);
-    for (size_t i = 0; i < d->lack_count; i++)
-        gt_buffer_add_format(&rest, "%s%s", i ? ", " : "; missing: ", d->lacks[i].id);
+    for (size_t i = 0; i < d->missing_count; i++)
+        gt_buffer_add_format(&rest, "%s%s", i ? ", " : "; missing: ", d->missing[i].id);
     print_state(d, t, 4, gt_buffer_str(&rest).bytes);
     gt_buffer_free(&rest);
 }

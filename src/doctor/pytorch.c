@@ -1,19 +1,20 @@
 /* PyTorch traces: which settings torch.profiler had, what it recorded, and what it did not.
  *
- * Settings come from the members that PyTorch writes beside the events (record_shapes, with_stack, ...);
+ * Settings come from the members that PyTorch writes next to the events (record_shapes, with_stack, ...);
  * older versions write none, so what the events have is counted, too, and that is what gaps are judged by. */
 #include "doctor/parts.h"
 
 #include "analysis/serving/serving.h"
+#include "analysis/serving/step_list.h"
 #include "base/map.h"
 #include "input/xla/profiles.h"
+#include "model/arch.h"
 #include "os/paths.h"
 #include "schema/sheets.h"
 #include "trace/pytorch/pytorch.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,8 +29,22 @@ typedef struct event_counts {
         server_steps[GT_STEP_DETAILED + 1]; /* annotations of steps of an inference server, by their names */
     double first_us, last_us;
     int64_t first_step, last_step;
-    bool is_jax;
+    size_t listed; /* steps of a server or of generation with GPU work, also inferred ones */
+    bool is_jax, is_inferred, is_capture;
+    int64_t capture_batch;
 } event_counts;
+
+static void count_listed(event_counts *c, const gt_event_view *trace)
+{
+    gt_step_list *steps = gt_step_list_find(trace);
+    if (gt_step_list_serves(steps)) {
+        c->listed = steps->on_gpu_count;
+        c->is_inferred = steps->steps[0].is_inferred;
+    }
+    c->is_capture = steps->is_capture;
+    c->capture_batch = steps->capture_batch;
+    gt_step_list_free(steps);
+}
 
 static void extend_span(event_counts *c, double start_us, double end_us)
 {
@@ -62,6 +77,8 @@ static void count_row(event_counts *c, const gt_event_view *trace, size_t row, g
                       gt_map *processes)
 {
     uint8_t kind = trace->kind[row];
+    if (kind == GT_KIND_CPU_OP && gt_is_profiler_step(gt_event_name(trace, (uint32_t)row)))
+        kind = GT_KIND_ANNOTATION;
     c->ops += kind == GT_KIND_CPU_OP;
     c->calls += kind == GT_KIND_RUNTIME || kind == GT_KIND_DRIVER;
     c->kernels += kind == GT_KIND_KERNEL;
@@ -87,12 +104,13 @@ static size_t count_shapes(const gt_event_view *trace)
     return count;
 }
 
-static event_counts count_events(const gt_patient *p, const gt_event_view *trace)
+static event_counts count_events(const gt_inspection *p, const gt_event_view *trace)
 {
     event_counts c = {.first_us = NAN, .last_us = NAN};
     gt_map steps = {0}, processes = {0};
     for (size_t row = 0; row < trace->recorded; row++) count_row(&c, trace, row, &steps, &processes);
     gt_map_free(&steps);
+    count_listed(&c, trace);
     gt_map_free(&processes);
     c.ops_with_shapes = count_shapes(trace);
     c.is_jax = p->has_jax_names && !c.ops && !c.kernels;
@@ -109,7 +127,7 @@ static const char *const settings[] = {"record_shapes", "with_stack", "profile_m
                                        "with_modules"};
 
 /* PyTorch writes the settings that are on. A trace without any of them may come from an old version. */
-static void add_settings(gt_patient *p)
+static void add_settings(gt_inspection *p)
 {
     bool any = false;
     for (size_t i = 0; i < GT_LENGTH(settings); i++)
@@ -121,7 +139,7 @@ static void add_settings(gt_patient *p)
 }
 
 /* 12040 is 12.4 of CUDA; HIP has other rules, and its number is shown as it is. */
-static void add_versions(gt_patient *p)
+static void add_versions(gt_inspection *p)
 {
     static const char *const cuda[] = {"cuda_runtime_version", "cuda_driver_version"};
     static const char *const others[] = {"hip_runtime_version",     "hip_driver_version",
@@ -142,7 +160,7 @@ static void add_versions(gt_patient *p)
     }
 }
 
-static void add_devices(gt_patient *p, const gt_event_view *trace)
+static void add_devices(gt_inspection *p, const gt_event_view *trace)
 {
     const gt_trace_facts *facts = trace->facts;
     const char **names = gt_alloc((facts->device_count + 1) * sizeof *names);
@@ -151,6 +169,7 @@ static void add_devices(gt_patient *p, const gt_event_view *trace)
         uint32_t name = facts->devices[i].name;
         const char *text =
             name == GT_STR_NONE ? "" : gt_diagnosis_string(p->d, gt_interner_get(trace->strings, name));
+        if (facts->devices[i].is_deduced) text = gt_diagnosis_text(p->d, "%s%s", text, GT_BY_PROPERTIES);
         names[count++] = *text ? text : "unnamed";
     }
     if (count)
@@ -166,7 +185,7 @@ static const char *activities_of(const event_counts *c, bool is_cut_off)
     return cpu && gpu ? "CPU, CUDA" : cpu ? "CPU" : gpu ? "CUDA" : "none";
 }
 
-static void add_made(gt_patient *p, const event_counts *c, const gt_event_view *trace)
+static void add_made(gt_inspection *p, const event_counts *c, const gt_event_view *trace)
 {
     gt_diagnosis *d = p->d;
     gt_fact_add_text(d, GT_FACT_MADE, "profiler",
@@ -205,36 +224,40 @@ static void add_contents(gt_diagnosis *d, const event_counts *c, const gt_event_
         gt_fact_add_count(d, GT_FACT_CONTENTS, "first_step", (double)c->first_step);
         gt_fact_add_count(d, GT_FACT_CONTENTS, "last_step", (double)c->last_step);
     }
+    if (c->listed) {
+        gt_fact_add_count(d, GT_FACT_CONTENTS, "server_steps", (double)c->listed);
+        gt_fact_add_text(d, GT_FACT_CONTENTS, "server_steps_by", c->is_inferred ? "waits" : "annotations");
+    }
     if (c->last_us >= c->first_us)
         gt_fact_add_number(d, GT_FACT_CONTENTS, "span_ms", (c->last_us - c->first_us) / 1e3, "ms");
 }
 
 /* ---- what is missing ---- */
 
-static void add_rank_gap(gt_patient *p)
+static void add_rank_gap(gt_inspection *p)
 {
     int64_t world = p->run->distributed.world_size;
     if (world < 2) return;
-    gt_lack_add(
+    gt_missing_add(
         p->d, "ranks", gt_diagnosis_text(p->d, "one of %" PRId64 " ranks", world),
         "which rank is late, and how fast the collectives are, takes the traces of all ranks",
         "export_chrome_trace(f\"traces/rank{rank}_trace.json\") on every rank, then gputally report traces");
 }
 
-static void add_step_gap(gt_patient *p, const event_counts *c)
+static void add_step_gap(gt_inspection *p, const event_counts *c)
 {
-    if (c->steps >= STEPS_FOR_VARIATION) return;
+    if (c->steps >= STEPS_FOR_VARIATION || c->listed >= STEPS_FOR_VARIATION) return;
     if (server_steps(c) && !c->steps) {
         size_t count = server_steps(c);
         if (count < STEPS_FOR_VARIATION)
-            gt_lack_add(p->d, "steps",
-                        gt_diagnosis_text(p->d, "only %zu %s of the inference server", count,
-                                          count == 1 ? "step" : "steps"),
-                        "how step times vary is unknown",
-                        "send more requests between start_profile and stop_profile");
+            gt_missing_add(p->d, "steps",
+                           gt_diagnosis_text(p->d, "only %zu %s of the inference server", count,
+                                             count == 1 ? "step" : "steps"),
+                           "how step times vary is unknown",
+                           "send more requests between start_profile and stop_profile");
         return;
     }
-    gt_lack_add(
+    gt_missing_add(
         p->d, "steps",
         c->steps ? gt_diagnosis_text(p->d, "only %zu profiler %s", c->steps, c->steps == 1 ? "step" : "steps")
                  : "no profiler steps",
@@ -243,60 +266,69 @@ static void add_step_gap(gt_patient *p, const event_counts *c)
         "step");
 }
 
-static bool is_on(const gt_patient *p, const char *setting)
+static bool is_on(const gt_inspection *p, const char *setting)
 {
     const char *value = gt_trace_member_find(p->members, setting);
     return value && strcmp(value, "0") != 0 && strcmp(value, "false") != 0;
 }
 
 /* How to record what is missing; if it was asked for already, that is said instead. */
-static const char *setting_fix(gt_patient *p, const char *setting)
+static const char *setting_fix(gt_inspection *p, const char *setting)
 {
     return is_on(p, setting)
                ? gt_diagnosis_text(p->d, "%s is on, but no events of this kind were recorded", setting)
                : gt_diagnosis_text(p->d, "%s=True", setting);
 }
 
-static void add_gaps(gt_patient *p, const event_counts *c, const gt_event_view *trace)
+static void add_gaps(gt_inspection *p, const event_counts *c, const gt_event_view *trace)
 {
     gt_diagnosis *d = p->d;
     static const char both[] = "activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]";
     static const char whole[] = "record the whole trace first; only then is it known what was recorded";
     if (trace->facts->is_cut_off)
-        gt_lack_add(d, "end", "the end of the file", "events at the end are missing",
-                    "let the program end by itself, and look whether the disk was full");
+        gt_missing_add(d, "end", "the end of the file", "events at the end are missing",
+                       "let the program end by itself, and look whether the disk was full");
     bool is_cut_off = trace->facts->is_cut_off;
     if (!c->kernels && !c->copies && !c->memsets)
-        gt_lack_add(d, "gpu_events",
-                    is_cut_off ? "no GPU events before the end of the file" : "no GPU events",
-                    "no report can be made", is_cut_off ? whole : both);
+        gt_missing_add(d, "gpu_events",
+                       is_cut_off ? "no GPU events before the end of the file" : "no GPU events",
+                       "no report can be made", is_cut_off ? whole : both);
     if (!c->ops)
-        gt_lack_add(d, "ops", is_cut_off ? "no CPU ops before the end of the file" : "no CPU ops",
-                    "no sheets about ops, and kernels are not assigned to ops", is_cut_off ? whole : both);
+        gt_missing_add(d, "ops", is_cut_off ? "no CPU ops before the end of the file" : "no CPU ops",
+                       "no sheets about ops, and kernels are not assigned to ops", is_cut_off ? whole : both);
     if (c->ops && c->ops_with_shapes * 2 <= c->ops)
-        gt_lack_add(d, "shapes",
-                    c->ops_with_shapes ? gt_diagnosis_text(d, "input shapes of only %zu of %zu ops",
-                                                           c->ops_with_shapes, c->ops)
-                                       : "no input shapes",
-                    "no sheets of op families (GEMM, SDPA, CONV, ...), no flops, no roofline",
-                    is_on(p, "record_shapes") && c->ops_with_shapes
-                        ? "record_shapes is on; the other ops were recorded without shapes"
-                        : setting_fix(p, "record_shapes"));
+        gt_missing_add(d, "shapes",
+                       c->ops_with_shapes ? gt_diagnosis_text(d, "input shapes of only %zu of %zu ops",
+                                                              c->ops_with_shapes, c->ops)
+                                          : "no input shapes",
+                       "no sheets of op families (GEMM, SDPA, CONV, ...), no flops, no roofline",
+                       is_on(p, "record_shapes") && c->ops_with_shapes
+                           ? "record_shapes is on; the other ops were recorded without shapes"
+                           : setting_fix(p, "record_shapes"));
     if (c->ops && !c->frames)
-        gt_lack_add(
+        gt_missing_add(
             d, "stacks", "no Python functions",
             "--include_call_stack and --detect_recompute find nothing, and causes on the host have no "
             "source location",
             setting_fix(p, "with_stack"));
     if (!c->memory)
-        gt_lack_add(d, "memory", "no memory events of the GPU", "the page has no graph of allocated memory",
-                    setting_fix(p, "profile_memory"));
-    add_step_gap(p, c);
+        gt_missing_add(d, "memory", "no memory events of the GPU",
+                       "the page has no graph of allocated memory", setting_fix(p, "profile_memory"));
+    if (c->is_capture)
+        gt_missing_add(d, "replay",
+                       c->capture_batch == GT_STEP_UNKNOWN
+                           ? "the kernels: this is a graph capture"
+                           : gt_diagnosis_text(d, "the kernels: this is a graph capture (batch %" PRId64 ")",
+                                               c->capture_batch),
+                       "its kernels did not run, so times say nothing",
+                       "give it with --capture_folder to the report on a trace that replays the graph");
+    else
+        add_step_gap(p, c);
     add_rank_gap(p);
 }
 
 /* The call that records what is missing, as one line of Python. */
-static void add_recording(gt_patient *p, bool is_server)
+static void add_recording(gt_inspection *p, bool is_server)
 {
     const gt_diagnosis *d = p->d;
     static const struct {
@@ -306,7 +338,7 @@ static void add_recording(gt_patient *p, bool is_server)
                        {"memory", "profile_memory"}, {"steps", NULL}};
     bool any = false, are_ranks = p->run->distributed.world_size > 1;
     for (size_t i = 0; i < GT_LENGTH(of_profiler); i++)
-        any |= gt_lack_exists(d, of_profiler[i].lack) &&
+        any |= gt_missing_exists(d, of_profiler[i].lack) &&
                !(of_profiler[i].setting && is_on(p, of_profiler[i].setting));
     if (any && is_server)
         p->d->recording =
@@ -330,15 +362,16 @@ static void name_profile(gt_diagnosis *d)
     gt_profile_list profiles = {0};
     gt_error ignored;
     char *folder = gt_path_folder(d->path);
-    gt_lack_add(d, "profile", "the profile itself", "this trace is a view of it without shapes and modules",
-                "gputally report on the *.xplane.pb file beside it");
+    gt_missing_add(d, "profile", "the profile itself",
+                   "this trace is a view of it without shapes and modules",
+                   "gputally report on the *.xplane.pb file beside it");
     if (gt_profiles_find(&profiles, folder, &ignored) && profiles.count)
         d->next = gt_diagnosis_command(d, "gputally report", folder, NULL);
     gt_profiles_free(&profiles);
     gt_free(folder);
 }
 
-void gt_doctor_pytorch(gt_patient *p)
+void gt_doctor_pytorch(gt_inspection *p)
 {
     const gt_event_view *trace = gt_report_events(p->report);
     event_counts c = count_events(p, trace);
@@ -358,8 +391,8 @@ void gt_doctor_pytorch(gt_patient *p)
         return;
     }
     if (is_other) {
-        gt_lack_add(p->d, "gpu_events", "no GPU events of a profiler that gputally knows",
-                    "no report can be made", "torch.profiler, rocprofv3, nsys or jax.profiler");
+        gt_missing_add(p->d, "gpu_events", "no GPU events of a profiler that gputally knows",
+                       "no report can be made", "torch.profiler, rocprofv3, nsys or jax.profiler");
         return;
     }
     add_gaps(p, &c, trace);
@@ -368,7 +401,7 @@ void gt_doctor_pytorch(gt_patient *p)
 
 /* ---- what can be done ---- */
 
-static void explain_omitted(gt_patient *p)
+static void explain_omitted(gt_inspection *p)
 {
     static const struct {
         gt_sheet sheet;
@@ -391,26 +424,27 @@ static void explain_omitted(gt_patient *p)
                                                          : "no steps of an inference server");
 }
 
-void gt_doctor_pytorch_abilities(gt_patient *p)
+void gt_doctor_pytorch_commands(gt_inspection *p)
 {
     gt_diagnosis *d = p->d;
     bool reports = d->usable;
     const gt_fact *server = gt_fact_find(d, "server_steps"), *world = gt_fact_find(d, "world_size");
     if (reports) explain_omitted(p);
-    gt_ability_add(d, "report", reports, reports ? "findings, sheets and page" : d->problem);
-    gt_ability_add(d, "compare", reports,
-                   reports ? "why a step takes longer than one of another trace" : "needs a report");
-    gt_ability_add(d, "diff", !gt_lack_exists(d, "ops"),
-                   gt_lack_exists(d, "ops") ? "needs CPU ops"
-                                            : "call trees and kernels of this and another trace");
-    gt_ability_add(d, "collective", false,
-                   world && world->number > 1
-                       ? "needs the traces of the other ranks; put them into one folder"
-                       : "needs the traces of several ranks");
-    gt_ability_add(d, "split", server != NULL,
-                   server ? "single steps of the inference server as traces"
-                          : "no annotations of an inference server (vLLM, SGLang)");
-    gt_ability_add(d, "convert", true, "a Perfetto trace (.pftrace)");
-    gt_ability_add(d, "index", reports,
-                   reports ? "makes the next commands on this trace fast" : "needs a report");
+    gt_supported_command_add(d, "report", reports, reports ? "findings, sheets and page" : d->problem);
+    gt_supported_command_add(d, "compare", reports,
+                             reports ? "why a step takes longer than one of another trace"
+                                     : "needs a report");
+    gt_supported_command_add(
+        d, "diff", !gt_missing_exists(d, "ops"),
+        gt_missing_exists(d, "ops") ? "needs CPU ops" : "call trees and kernels of this and another trace");
+    gt_supported_command_add(d, "collective", false,
+                             world && world->number > 1
+                                 ? "needs the traces of the other ranks; put them into one folder"
+                                 : "needs the traces of several ranks");
+    gt_supported_command_add(d, "split", server != NULL,
+                             server ? "single steps of the inference server as traces"
+                                    : "no annotations of an inference server (vLLM, SGLang)");
+    gt_supported_command_add(d, "convert", true, "a Perfetto trace (.pftrace)");
+    gt_supported_command_add(d, "index", reports,
+                             reports ? "makes the next commands on this trace fast" : "needs a report");
 }

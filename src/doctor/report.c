@@ -18,13 +18,13 @@ static void add_sheet(gt_diagnosis *d, const char *name, size_t rows, const char
     GT_PUSH(d->sheets, d->sheet_count, d->sheet_capacity, sheet);
 }
 
-bool gt_doctor_has_rows(const gt_patient *p, gt_sheet sheet)
+bool gt_doctor_has_rows(const gt_inspection *p, gt_sheet sheet)
 {
     const gt_table *table = gt_table_list_find(&p->report->tables, sheet);
     return table && table->row_count;
 }
 
-void gt_doctor_omitted(gt_patient *p, gt_sheet sheet, const char *why)
+void gt_doctor_omitted(gt_inspection *p, gt_sheet sheet, const char *why)
 {
     const gt_table *table = gt_table_list_find_any(&p->report->tables, sheet);
     if (!table) add_sheet(p->d, sheet.name, 0, why);
@@ -39,11 +39,11 @@ static bool is_gap(const gt_diagnosis *d, const char *id)
         const char *check, *gap;
     } same[] = {{"T0", "gpu_events"}, {"T7", "shapes"}, {"T8", "stacks"}, {"T6", "end"}, {"T10", "steps"}};
     for (size_t i = 0; i < GT_LENGTH(same); i++)
-        if (strcmp(id, same[i].check) == 0 && gt_lack_exists(d, same[i].gap)) return true;
+        if (strcmp(id, same[i].check) == 0 && gt_missing_exists(d, same[i].gap)) return true;
     return false;
 }
 
-static void add_checks(gt_patient *p, const gt_answers *answers)
+static void add_checks(gt_inspection *p, const gt_answers *answers)
 {
     gt_diagnosis *d = p->d;
     const gt_table *trust = gt_answers_sheet(answers, GT_SHEET_TRUST);
@@ -58,7 +58,7 @@ static void add_checks(gt_patient *p, const gt_answers *answers)
     }
 }
 
-static void add_number(gt_patient *p, const gt_answers *answers, const char *name, const char *unit)
+static void add_number(gt_inspection *p, const gt_answers *answers, const char *name, const char *unit)
 {
     double value = gt_answers_number(answers, name);
     if (!isfinite(value)) return;
@@ -68,7 +68,7 @@ static void add_number(gt_patient *p, const gt_answers *answers, const char *nam
         gt_fact_add_count(p->d, GT_FACT_CONTENTS, name, value);
 }
 
-void gt_doctor_sheets(gt_patient *p)
+void gt_doctor_sheets(gt_inspection *p)
 {
     const gt_answers answers = {.trace = p->report->title, .tables = &p->report->tables};
     const gt_table_list *tables = &p->report->tables;
@@ -82,16 +82,19 @@ void gt_doctor_sheets(gt_patient *p)
     if (!gt_answers_exist(tables)) return;
     p->d->verdict = gt_diagnosis_text(p->d, "%s", gt_answers_text(&answers, "verdict"));
     const char *device = gt_answers_text(&answers, "device");
-    if (*device) gt_fact_add_text(p->d, GT_FACT_CONTENTS, "busiest_device", device);
+    if (*device)
+        gt_fact_add_text(p->d, GT_FACT_CONTENTS, "busiest_device",
+                         gt_diagnosis_text(p->d, "%s%s", device, gt_answers_device_note(&answers)));
     add_number(p, &answers, "device_count", NULL);
     add_number(p, &answers, "steps", NULL);
     if (gt_answers_number(&answers, "steps") > 0) add_number(p, &answers, "step_ms", "ms");
     add_number(p, &answers, "busy_ms", "ms");
+    add_number(p, &answers, "capture_ms", "ms");
     add_checks(p, &answers);
     if (p->report->kind == GT_TRACE_PYTORCH && gt_doctor_has_rows(p, GT_SHEET_OPS_SUMMARY) &&
         !*gt_answers_text(&answers, "roofline"))
-        gt_lack_add(p->d, "roofline", "the peak rates of this GPU are unknown", "no roofline columns",
-                    "gputally report --gpu_arch_platform NAME, or --gpu_arch_json_path FILE");
+        gt_missing_add(p->d, "roofline", "the peak rates of this GPU are unknown", "no roofline columns",
+                       "gputally report --gpu_arch_platform NAME, or --gpu_arch_json_path FILE");
 }
 
 const char *gt_doctor_count_names(gt_diagnosis *d, const char *const *names, size_t count)

@@ -11,7 +11,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-static bool is_nsys(const gt_patient *p)
+static bool is_nsys(const gt_inspection *p)
 {
     return p->report->kind == GT_TRACE_NSYS;
 }
@@ -19,7 +19,7 @@ static bool is_nsys(const gt_patient *p)
 /* ---- what it has ---- */
 
 /* The names of GPUs, or those of their architectures. */
-static void add_gpus(gt_patient *p, gt_rocprof *run)
+static void add_gpus(gt_inspection *p, gt_rocprof *run)
 {
     size_t rows = run->agents ? gt_store_count(run->agents) : 0, count = 0;
     const char **names = gt_alloc((rows + 1) * sizeof *names);
@@ -80,7 +80,7 @@ static const char *fact_of(gt_call_domain domain, bool nsys)
     return "other_calls";
 }
 
-static void add_calls(gt_patient *p, const gt_rocprof *run)
+static void add_calls(gt_inspection *p, const gt_rocprof *run)
 {
     size_t counts[GT_CALL_DOMAINS] = {0}, rows = run->calls ? gt_store_count(run->calls) : 0;
     int64_t *domains = rows ? gt_store_ints(run->calls, GT_CALL_DOMAIN) : NULL;
@@ -102,7 +102,7 @@ static size_t count_of(const gt_store *store)
     return store ? gt_store_count(store) : 0;
 }
 
-static void add_contents(gt_patient *p, const gt_rocprof *run)
+static void add_contents(gt_inspection *p, const gt_rocprof *run)
 {
     gt_diagnosis *d = p->d;
     gt_fact_add_count(d, GT_FACT_CONTENTS, "kernels", (double)count_of(run->dispatches));
@@ -122,7 +122,7 @@ static void add_contents(gt_patient *p, const gt_rocprof *run)
 }
 
 /* The version of nsys, and what its export was told to include. */
-static void add_export(gt_patient *p)
+static void add_export(gt_inspection *p)
 {
     static const char *const tables[] = {"META_DATA_EXPORT", "EXPORT_META_DATA"};
     static const struct {
@@ -147,7 +147,7 @@ static void add_export(gt_patient *p)
     gt_nsys_tables_close(&database);
 }
 
-static void add_made(gt_patient *p, gt_rocprof *run)
+static void add_made(gt_inspection *p, gt_rocprof *run)
 {
     gt_diagnosis *d = p->d;
     gt_fact_add_text(d, GT_FACT_MADE, "profiler", is_nsys(p) ? "NVIDIA Nsight Systems (nsys)" : "rocprofv3");
@@ -162,7 +162,7 @@ static void add_made(gt_patient *p, gt_rocprof *run)
 }
 
 /* The options that record what is there: the file does not say which were given. */
-static void add_options(gt_patient *p)
+static void add_options(gt_inspection *p)
 {
     static const struct {
         const char *fact, *rocprof, *nsys;
@@ -220,43 +220,44 @@ static const recorded of_nsys[] = {
     {"os_calls", "os_calls", "no calls of the operating system", "no osrt_summary", "--trace=cuda,nvtx,osrt"},
 };
 
-static void add_gaps(gt_patient *p, const gt_rocprof *run)
+static void add_gaps(gt_inspection *p, const gt_rocprof *run)
 {
     gt_diagnosis *d = p->d;
     const recorded *rows = is_nsys(p) ? of_nsys : of_rocprof;
     size_t count = is_nsys(p) ? GT_LENGTH(of_nsys) : GT_LENGTH(of_rocprof);
     if (run->is_cut_off)
-        gt_lack_add(d, "end", "records at the end of a file", "records at the end are missing",
-                    "let the program end by itself, and look whether the disk was full");
+        gt_missing_add(d, "end", "records at the end of a file", "records at the end are missing",
+                       "let the program end by itself, and look whether the disk was full");
     for (size_t i = 0; i < count; i++) {
         const gt_fact *fact = gt_fact_find(d, rows[i].fact);
         const gt_fact *graphs = gt_fact_find(d, "graph_launches");
         if (fact && fact->number == 0 && strcmp(rows[i].fact, "kernels") == 0 && graphs && graphs->number > 0)
-            gt_lack_add(d, "graph_kernels", "no kernels, only launches of whole CUDA graphs",
-                        "kernel sheets are empty", "--cuda-graph-trace=node");
+            gt_missing_add(d, "graph_kernels", "no kernels, only launches of whole CUDA graphs",
+                           "kernel sheets are empty", "--cuda-graph-trace=node");
         else if (fact && fact->number == 0)
-            gt_lack_add(d, rows[i].id, rows[i].text, rows[i].effect, rows[i].option);
+            gt_missing_add(d, rows[i].id, rows[i].text, rows[i].effect, rows[i].option);
     }
     const gt_fact *processes = gt_fact_find(d, "processes");
     if (!is_nsys(p) && processes && processes->number > 1 && run->process_count <= 1)
-        gt_lack_add(d, "processes",
-                    gt_diagnosis_text(d, "%.0f of the %.0f processes in this file are not read",
-                                      processes->number - 1, processes->number),
-                    "the report is about the first process", "gputally rocprof --all_processes");
-    if (gt_lack_exists(d, "gpu_events") || gt_lack_exists(d, "calls") || gt_lack_exists(d, "copies") ||
-        gt_lack_exists(d, "markers") || gt_lack_exists(d, "counters"))
+        gt_missing_add(d, "processes",
+                       gt_diagnosis_text(d, "%.0f of the %.0f processes in this file are not read",
+                                         processes->number - 1, processes->number),
+                       "the report is about the first process", "gputally rocprof --all_processes");
+    if (gt_missing_exists(d, "gpu_events") || gt_missing_exists(d, "calls") ||
+        gt_missing_exists(d, "copies") || gt_missing_exists(d, "markers") || gt_missing_exists(d, "counters"))
         d->recording =
-            is_nsys(p) ? "nsys profile --trace=cuda,nvtx,osrt --cuda-graph-trace=node -o run -- python3 "
-                         "train.py && nsys export --type sqlite run.nsys-rep"
-                       : gt_diagnosis_text(d,
-                                           "rocprofv3 --kernel-trace --hip-trace --memory-copy-trace "
-                                           "--marker-trace %s--output-format json -d run -- python3 "
-                                           "train.py",
-                                           gt_lack_exists(d, "counters") ? "--pmc SQ_WAVES GRBM_COUNT " : "");
+            is_nsys(p)
+                ? "nsys profile --trace=cuda,nvtx,osrt --cuda-graph-trace=node -o run -- python3 "
+                  "train.py && nsys export --type sqlite run.nsys-rep"
+                : gt_diagnosis_text(d,
+                                    "rocprofv3 --kernel-trace --hip-trace --memory-copy-trace "
+                                    "--marker-trace %s--output-format json -d run -- python3 "
+                                    "train.py",
+                                    gt_missing_exists(d, "counters") ? "--pmc SQ_WAVES GRBM_COUNT " : "");
 }
 
-/* One CSV file has one kind of records; the others are beside it. */
-static void add_csv_gap(gt_patient *p)
+/* One CSV file has one kind of records; the others are next to it. */
+static void add_csv_gap(gt_inspection *p)
 {
     const uint8_t *text;
     size_t len;
@@ -269,12 +270,12 @@ static void add_csv_gap(gt_patient *p)
     }
     gt_stream_close(again);
     char *folder = gt_path_folder(p->d->path);
-    gt_lack_add(p->d, "files", "the other CSV files of the run", "this file has only one kind of records",
-                gt_diagnosis_command(p->d, "gputally report", folder, NULL));
+    gt_missing_add(p->d, "files", "the other CSV files of the run", "this file has only one kind of records",
+                   gt_diagnosis_command(p->d, "gputally report", folder, NULL));
     gt_free(folder);
 }
 
-void gt_doctor_run(gt_patient *p)
+void gt_doctor_run(gt_inspection *p)
 {
     gt_rocprof *run = p->report->trace.rocprof;
     add_made(p, run);
@@ -286,7 +287,7 @@ void gt_doctor_run(gt_patient *p)
 
 /* ---- what can be done ---- */
 
-static void explain_omitted(gt_patient *p)
+static void explain_omitted(gt_inspection *p)
 {
     static const struct {
         gt_sheet sheet;
@@ -314,26 +315,28 @@ static void explain_omitted(gt_patient *p)
             gt_doctor_omitted(p, rocprof[i].sheet, rocprof[i].why);
 }
 
-void gt_doctor_run_abilities(gt_patient *p)
+void gt_doctor_run_commands(gt_inspection *p)
 {
     gt_diagnosis *d = p->d;
     bool reports = d->usable;
     if (reports) explain_omitted(p);
-    gt_ability_add(d, "report", reports, reports ? "findings, sheets and page" : d->problem);
-    gt_ability_add(d, "compare", reports,
-                   reports ? "sheets of this and other runs side by side" : "needs a report");
+    gt_supported_command_add(d, "report", reports, reports ? "findings, sheets and page" : d->problem);
+    gt_supported_command_add(d, "compare", reports,
+                             reports ? "sheets of this and other runs side by side" : "needs a report");
     if (is_nsys(p)) {
-        gt_ability_add(d, "convert", false, "reads files of rocprofv3 and Chrome traces");
+        gt_supported_command_add(d, "convert", false, "reads files of rocprofv3 and Chrome traces");
     } else {
-        gt_ability_add(d, "convert", true, "a Perfetto trace, Chrome JSON or an SQLite database");
+        gt_supported_command_add(d, "convert", true, "a Perfetto trace, Chrome JSON or an SQLite database");
         if (p->format == GT_FORMAT_PERFETTO) {
-            gt_ability_add(d, "pftrace-hip-api", true, "call, wait and kernel time of each HIP call");
-            gt_ability_add(d, "pftrace-hip-activity", true, "GPU time by category, overlap, HIP calls");
-            gt_ability_add(d, "pftrace-memory-copy", true, "copies by size and direction");
+            gt_supported_command_add(d, "pftrace-hip-api", true,
+                                     "call, wait and kernel time of each HIP call");
+            gt_supported_command_add(d, "pftrace-hip-activity", true,
+                                     "GPU time by category, overlap, HIP calls");
+            gt_supported_command_add(d, "pftrace-memory-copy", true, "copies by size and direction");
         }
     }
-    gt_ability_add(d, "index", reports && p->stream != NULL,
-                   !p->stream ? "an index is made of a file, not of a folder"
-                   : reports  ? "makes the next commands on this run fast"
-                              : "needs a report");
+    gt_supported_command_add(d, "index", reports && p->stream != NULL,
+                             !p->stream ? "an index is made of a file, not of a folder"
+                             : reports  ? "makes the next commands on this run fast"
+                                        : "needs a report");
 }

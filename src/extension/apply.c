@@ -8,7 +8,6 @@
 #include "trace/pytorch/tree_edit.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct reply_reader {

@@ -3,8 +3,9 @@
  * Forward, one of two patterns on one thread:
  *
  *     aten::_scaled_dot_product_attention_math      all ops below it
- *     bmm, _softmax, bmm                            all ops from the first bmm to the second. The sizes must
- * fit: softmax over B x M x N, after a product that gives B x M x N, before one that reads it
+ *     bmm, _softmax, bmm                            all ops from the first bmm to the second. The sizes
+ *                                                   must fit: softmax over B x M x N, after a product that
+ *                                                   gives B x M x N, before one that reads it
  *
  * The second is looked for on threads without the first. Backward: ops below the autograd node with the
  * sequence number of an op of the forward part; then the flops are 3.5 times those of the forward pass.

@@ -4,9 +4,8 @@
  * complete, and communication and copies are what nothing hides. Idle time comes from the causes (idle.h).
  * What neither covers is the remainder, which is 0 if both agree on when the GPU was busy. Linear in ops. */
 #include "findings/sheets.h"
-#include "analysis/pytorch/op_category.h"
-#include "base/map.h"
 #include "base/memory.h"
+#include "findings/categories.h"
 #include "findings/exclusive.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
@@ -20,45 +19,22 @@ typedef struct part {
     int64_t ns;
 } part;
 
-/* The parts of each class of ops. */
-typedef struct work_parts {
-    part *items[GT_OP_CLASSES];
-    size_t counts[GT_OP_CLASSES], capacities[GT_OP_CLASSES];
+/* The exclusive time of each class of ops by category. */
+typedef struct work_times {
+    int64_t ns[GT_OP_CLASSES][GT_CATEGORIES];
     int64_t busy_ns;
-} work_parts;
+} work_times;
 
-static uint32_t name_of(const gt_schedule *s, gt_op_categories *categories, size_t index)
+static work_times find_work(const gt_findings *f)
 {
-    const gt_gpu_op *op = &s->ops[index];
-    if (gt_op_class_of(op) == GT_OPS_COMMUNICATION) return gt_interner_add_cstr(s->strings, "communication");
-    if (gt_op_class_of(op) == GT_OPS_MEMORY) return gt_interner_add_cstr(s->strings, "copies");
-    if (s->categories) return s->categories[index];
-    if (op->host_op == GT_NONE) return gt_interner_add_cstr(s->strings, "without op");
-    return gt_op_categories_of(categories, s->events[op->host_op].name, op->name);
-}
-
-static work_parts find_work(const gt_schedule *s)
-{
-    work_parts work = {0};
-    gt_map places = {0};
-    gt_op_categories *categories = gt_op_categories_new(s->strings, NULL);
+    const gt_schedule *s = f->schedule;
+    work_times work = {0};
     int64_t *exclusive_ns = gt_ops_exclusive_ns(s);
     for (size_t i = 0; i < s->op_count; i++) {
-        if (i + GT_EVENTS_AHEAD < s->op_count) gt_event_prefetch(s, s->ops[i + GT_EVENTS_AHEAD].host_op);
-        if (!exclusive_ns[i]) continue;
-        gt_op_class class = gt_op_class_of(&s->ops[i]);
-        uint32_t name = name_of(s, categories, i);
-        uint32_t *place = gt_map_put(&places, class, name);
-        if (*place == GT_MAP_NONE) {
-            *place = (uint32_t)work.counts[class];
-            GT_PUSH(work.items[class], work.counts[class], work.capacities[class], ((part){name, 0}));
-        }
-        work.items[class][*place].ns += exclusive_ns[i];
+        work.ns[gt_op_class_of(&s->ops[i])][f->categories[i]] += exclusive_ns[i];
         work.busy_ns += exclusive_ns[i];
     }
     gt_free(exclusive_ns);
-    gt_op_categories_free(categories);
-    gt_map_free(&places);
     return work;
 }
 
@@ -81,7 +57,7 @@ static void add_row(sheet_rows *rows, uint32_t name, const char *kind, int64_t n
     gt_table_set_float(rows->table, PCT, row, rows->window_ns > 0 ? 100 * (double)ns / rows->window_ns : 0);
 }
 
-/* Parts in the order of their time; equal ones as they were found. Few categories exist. */
+/* Parts in the order of their time; equal ones as they come. */
 static void add_parts(sheet_rows *rows, const char *kind, part *parts, size_t count)
 {
     for (size_t i = 1; i < count; i++) {
@@ -92,6 +68,14 @@ static void add_parts(sheet_rows *rows, const char *kind, part *parts, size_t co
     }
     for (size_t i = 0; i < count; i++)
         if (parts[i].ns) add_row(rows, parts[i].name, kind, parts[i].ns);
+}
+
+static void add_work(sheet_rows *rows, const char *kind, const int64_t ns[GT_CATEGORIES])
+{
+    part parts[GT_CATEGORIES];
+    for (gt_category c = 0; c < GT_CATEGORIES; c++)
+        parts[c] = (part){gt_interner_add_cstr(rows->table->strings, gt_category_name(c)), ns[c]};
+    add_parts(rows, kind, parts, GT_CATEGORIES);
 }
 
 static void add_idle(sheet_rows *rows, const gt_findings *f)
@@ -114,11 +98,9 @@ gt_table *gt_balance_sheet(const gt_findings *f)
     int64_t window_ns = s->window.end_ns - s->window.start_ns;
     sheet_rows rows = {gt_table_new(GT_SHEET_BALANCE, s->strings), (double)window_ns};
     gt_table_add_columns(rows.table, heads, GT_LENGTH(heads));
-    work_parts work = find_work(s);
-    for (size_t class = 0; class < GT_OP_CLASSES; class ++) {
-        add_parts(&rows, class_kinds[class], work.items[class], work.counts[class]);
-        gt_free(work.items[class]);
-    }
+    work_times work = find_work(f);
+    for (size_t class = 0; class < GT_OP_CLASSES; class ++)
+        add_work(&rows, class_kinds[class], work.ns[class]);
     add_idle(&rows, f);
     add_row(&rows, gt_interner_add_cstr(s->strings, "remainder"), "remainder",
             window_ns - work.busy_ns - f->idle->total_ns);

@@ -36,7 +36,7 @@ static void add_span(span_list *list, span added)
         GT_PUSH(list->items, list->count, list->capacity, added);
 }
 
-/* Who is told about shares of time. */
+/* Who receives the shares of time. */
 typedef struct visitor {
     gt_exclusive_visit *visit;
     void *context;

@@ -1,8 +1,8 @@
 /* From a trace to its findings: schedule, idle causes, the GPU's rates, rules and trust. */
 #include "findings/findings.h"
 #include "base/memory.h"
-#include "base/team.h"
 #include "findings/gpu_facts.h"
+#include "findings/schedule/sites.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -59,10 +59,16 @@ static gt_gpu_rates find_rates(const gt_schedule *s, const gt_gpu_arch *chosen)
 {
     const gt_device_properties *device = find_device(s);
     const char *name = gt_schedule_device_name(s);
-    if (s->origin != GT_BY_PYTORCH)
-        return gt_gpu_rates_find(name, chosen, s->device.compute_major, s->device.is_amd);
+    gt_gpu_rates rates;
+    if (s->origin != GT_BY_PYTORCH) {
+        rates = gt_gpu_rates_find(name, chosen, s->device.compute_major, s->device.is_amd);
+        rates.is_deduced = s->device.is_deduced;
+        return rates;
+    }
     int64_t major = device && device->compute_major != GT_EVENT_NONE ? device->compute_major : -1;
-    return gt_gpu_rates_find(name, chosen, major, is_amd_name(name) || calls_hip(s));
+    rates = gt_gpu_rates_find(name, chosen, major, is_amd_name(name) || calls_hip(s));
+    rates.is_deduced = device && device->is_deduced;
+    return rates;
 }
 
 /* ---- step times ---- */
@@ -80,7 +86,8 @@ static void measure(gt_findings *f)
     gt_replay_times model = {.step_ns = gt_alloc(s->used_step_count * sizeof *model.step_ns)};
     f->model_ns = gt_replay_run(s, NULL, 0, (gt_replay_options){0}, &model);
     f->model_step_ns = model.step_ns;
-    f->replay_error_pct = f->step_ns > 0 ? 100 * (again.gpu_ns - f->step_ns) / f->step_ns : 0;
+    f->replay_error_ns = again.gpu_ns - f->step_ns;
+    f->replay_error_pct = f->step_ns > 0 ? 100 * f->replay_error_ns / f->step_ns : 0;
 }
 
 static gt_finding_list *run_rules(const gt_findings *f)
@@ -93,21 +100,12 @@ static gt_finding_list *run_rules(const gt_findings *f)
                            .step_ns = f->step_ns,
                            .raw_ns = f->raw_ns,
                            .model_ns = f->model_ns,
+                           .error_ns = fabs(f->replay_error_ns),
                            .model_step_ns = f->model_step_ns};
     return gt_rules_run(&input);
 }
 
 /* ---- all of it ---- */
-
-/* Idle time and what is known of the GPU's work, which know nothing of each other. */
-static void look_at_gpu(void *context, size_t part)
-{
-    gt_findings *f = context;
-    if (part == 0)
-        f->idle = gt_idle_find(f->schedule);
-    else
-        f->facts = gt_gpu_facts_new(f->schedule, &f->gpu);
-}
 
 gt_findings *gt_findings_of_schedule(gt_schedule *schedule, const gt_findings_options *options)
 {
@@ -117,12 +115,16 @@ gt_findings *gt_findings_of_schedule(gt_schedule *schedule, const gt_findings_op
     f->per = "trace";
     f->gpu = find_rates(schedule, options->gpu);
     gt_replay_prepare(schedule);
-    gt_parallel_each(schedule->op_count ? 2 : 1, look_at_gpu, f);
-    if (schedule->op_count) {
-        measure(f);
+    f->idle = gt_idle_find(schedule);
+    if (schedule->op_count) f->facts = gt_gpu_facts_new(schedule, &f->gpu);
+    f->launch_ops = gt_launch_ops_find(schedule, false);
+    f->categories = gt_op_categories_find(schedule, f->launch_ops);
+    if (schedule->op_count) measure(f);
+    if (schedule->op_count && !schedule->is_capture) {
         f->list = run_rules(f);
     } else {
         f->list = gt_alloc_zero(1, sizeof *f->list);
+        f->list->all_fixed_ns = f->model_ns;
     }
     f->trust = gt_trust_judge(&(gt_trust_input){.schedule = schedule,
                                                 .idle = f->idle,
@@ -149,6 +151,8 @@ void gt_findings_free(gt_findings *f)
     gt_finding_list_free(f->list);
     gt_gpu_facts_free(f->facts);
     gt_free(f->model_step_ns);
+    gt_free(f->launch_ops);
+    gt_free(f->categories);
     gt_idle_free(f->idle);
     gt_schedule_free(f->schedule);
     gt_free(f);

@@ -14,6 +14,7 @@
 #ifndef GT_FINDINGS_FINDINGS_H
 #define GT_FINDINGS_FINDINGS_H
 
+#include "findings/categories.h"
 #include "findings/idle.h"
 #include "findings/rules.h"
 #include "findings/trust.h"
@@ -34,8 +35,10 @@ typedef struct gt_findings {
     gt_trust trust;
     const char *per;                                    /* "step" or "trace" */
     double step_ns, busy_ns, idle_ns, model_ns, raw_ns; /* per step */
-    double replay_error_pct;
+    double replay_error_ns, replay_error_pct;           /* of the unedited replay: it takes so much longer */
     double *model_step_ns; /* when the used steps begin in the replay that gives model_ns */
+    uint32_t *launch_ops;  /* by host event: gt_launch_ops_find, of the scheduled device */
+    uint8_t *categories;   /* by op: its gt_category */
 } gt_findings;
 
 /* Of a PyTorch trace. */
@@ -49,5 +52,7 @@ const char *gt_schedule_device_name(const gt_schedule *schedule);
 
 /* Appends overview, findings, trust, idle_causes, idle_calls, idle_gaps, balance and what_if. */
 void gt_findings_add_sheets(const gt_findings *findings, gt_table_list *tables);
+/* Adds a fact to a sheet overview; `unit` is "" for none. */
+void gt_overview_add_number(gt_table *overview, const char *name, double value, const char *unit);
 
 #endif

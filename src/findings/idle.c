@@ -31,7 +31,7 @@ enum { LATE_START_NS = 100000 };  /* an op that starts later than this after its
 typedef struct gap_search {
     const gt_schedule *schedule;
     gt_idle *idle;
-    double *launch_gap_ns; /* by op: the gap before it if nobody waited; NULL: nobody does */
+    double *launch_gap_ns; /* by op: the gap before it if nothing waits; NULL: nothing does */
     size_t gap_capacity;
     /* Points whose call may reach into a later gap; the last one that has not ended by `ns` is at the top. */
     uint32_t *pending;
@@ -142,16 +142,10 @@ static int64_t add_call(gap_search *s, const gt_host_point *point, int64_t start
 static uint32_t pieces_before(const gt_schedule *schedule, const gt_host_point *point, int64_t ns)
 {
     const gt_piece *pieces = schedule->pieces + point->first_piece;
-    uint32_t low = 0, high = point->piece_count;
-    if (high > 0 && pieces[high - 1].start_ns < ns) return high;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (pieces[middle].start_ns < ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    uint32_t count = point->piece_count;
+    if (count == 0 || pieces[count - 1].start_ns < ns) return count;
+    GT_BISECT(count, 0, point->piece_count, pieces[count].start_ns < ns);
+    return count;
 }
 
 /* The same for the host time before a call. */
@@ -309,7 +303,7 @@ static void add_gap(gap_search *s, int64_t start_ns, int64_t end_ns, uint32_t op
         add_host(s, schedule->window.leave, start_ns, end_ns);
         reverse_pieces(s->idle->pieces + gap.first_piece, s->idle->piece_count - gap.first_piece);
     } else if (!op || op->point == GT_NONE) {
-        /* Without a host nobody knows who was late, but the device alone needs such a gap. */
+        /* Without a host it is unknown who was late, but the device alone needs such a gap. */
         bool is_normal = op && schedule->origin != GT_BY_PYTORCH && !schedule->point_count;
         is_normal &= end_ns - start_ns <= GT_USUAL_GAP_NS;
         add_piece(s, start_ns, end_ns, is_normal ? GT_CAUSE_DEVICE_GAP : GT_CAUSE_UNKNOWN, GT_NONE);

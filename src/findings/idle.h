@@ -34,7 +34,7 @@ void gt_idle_free(gt_idle *idle);
 
 /* Idle time that the host causes: all but gaps and waits on the device, unknown, and the profiler. */
 int64_t gt_idle_host_ns(const gt_idle *idle);
-/* Idle time whose cause nobody knows: launches that were not recorded, and host time in which the trace shows
+/* Idle time of unknown cause: launches that were not recorded, and host time in which the trace shows
  * nothing, not even a range that the program marked (gt_range_of). */
 int64_t gt_idle_unexplained_ns(const gt_schedule *schedule, const gt_idle *idle);
 

@@ -1,9 +1,9 @@
 /* How long does the GPU only communicate, and what if it did not?
  *
- * The edit shortens each collective to the time in which other work runs beside it. What waits for it follows
- * from the schedule, with one addition. An op that starts at most 20 us after the one before it, or at most
- * 100 us after its launch, does not depend on another stream (schedule/starts.c). But if a collective ended
- * in that time, the op has waited for it, as between the layers of a model that is split over GPUs:
+ * The edit shortens each collective to the time in which other work runs at the same time. What waits for it
+ * follows from the schedule, with one addition. An op that starts at most 20 us after the one before it, or
+ * at most 100 us after its launch, does not depend on another stream (schedule/starts.c). But if a collective
+ * ended in that time, the op has waited for it, as between the layers of a model that is split over GPUs:
  *
  *     stream 1     AAAAAAAA       BBBBBBBB       CCCCCCCC
  *     all-reduce           NNNNN          NNNNN
@@ -44,16 +44,10 @@ static busy_spans merge_others(const gt_schedule *schedule)
 /* How much of the spans lies before a time. */
 static int64_t busy_until(const busy_spans *spans, int64_t ns)
 {
-    size_t low = 0, high = spans->count; /* the first span that starts at `ns` or later */
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (spans->items[middle].start_ns < ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0) return 0;
-    const busy_span *span = &spans->items[low - 1];
+    size_t count; /* of spans that start before `ns` */
+    GT_BISECT(count, 0, spans->count, spans->items[count].start_ns < ns);
+    if (count == 0) return 0;
+    const busy_span *span = &spans->items[count - 1];
     return span->before_ns + ((ns < span->end_ns ? ns : span->end_ns) - span->start_ns);
 }
 

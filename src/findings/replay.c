@@ -320,7 +320,7 @@ static inline double start_of(const run *r, const replay_op *op, size_t i, doubl
     if (is_soon) return op->begins == GT_START_HOST ? start : larger(start, stream_ns + usual_gap_ns);
     double offset = op->offset_ns;
     if (edits_ops && r->changes.gap_ns && r->changes.gap_ns[i] < offset) offset = r->changes.gap_ns[i];
-    /* There is no branch for GT_START_HOST and GT_START_QUEUE, which nobody can foretell. */
+    /* There is no branch for GT_START_HOST and GT_START_QUEUE, which cannot be predicted. */
     if (op->begins != GT_START_DEPENDENCY) return larger(start, stream_ns + offset);
     return larger(start, r->end_ns[op->dependency] + offset);
 }

@@ -2,8 +2,8 @@
  *
  * Without changes a run gives back the recorded times. An edit says what would be different: host time that
  * vanishes, calls that no longer wait or cost nothing, ops that take another time. The gain of an edit is the
- * step time without it minus the step time with it. So a change behind another bottleneck gains nothing, and
- * several edits run together are not counted twice.
+ * step time without it minus the step time with it. So a change hidden by another bottleneck gains nothing,
+ * and several edits run together are not counted twice.
  *
  * One run is linear in points and ops. Runs may happen side by side on several threads. */
 #ifndef GT_FINDINGS_REPLAY_H

@@ -29,13 +29,16 @@ typedef struct gt_finding {
     size_t evidence_count;
     char *advice; /* owned */
     gt_edit edit;
-    bool gain_is_given;                    /* by the rule; otherwise the edit gives it */
-    double gain_ns;                        /* per step */
-    double most_ns;                        /* per step: the gain is never more; 0: no such limit */
-    double held_ns;                        /* per step: idle time of the device that a host edit ends */
-    double stated_idle_ns, stated_call_ns; /* per step, of host_sync: what its calls cost */
+    bool gain_is_given;    /* by the rule; otherwise the edit gives it */
+    double gain_ns;        /* per step */
+    double most_ns;        /* per step: the gain is never more; 0: no such limit */
+    double held_ns;        /* per step: idle time of the device that a host edit ends */
+    bool states_idle;      /* its words say for how long the GPU is idle because of it: */
+    double stated_idle_ns; /* per step */
+    const char *phase;     /* of a server: the phase of most of the gain; NULL: it is none */
     /* Set by the engine: */
-    size_t rank; /* from 1; 0: too small to be shown */
+    bool is_shown; /* its gain is large enough */
+    size_t rank;   /* from 1; 0: not shown */
     gt_severity severity;
     double gain_pct; /* of the step time without the profiler's own cost */
     double score;    /* credible gain in ms: what the ranking is by */
@@ -49,6 +52,7 @@ typedef struct gt_rule_input {
     const char *per;             /* "step" or "trace" */
     double step_ns;              /* recorded: the window's length per step */
     double raw_ns, model_ns;     /* replayed with and without the profiler's own cost: T_raw, T0 */
+    double error_ns;             /* by which the unedited replay misses the recorded step time */
     const double *model_step_ns; /* when the used steps begin in the run of T0; NULL: unknown */
     const gt_finding *found;     /* by the rules before this one in the table */
     size_t found_count;
@@ -68,7 +72,7 @@ static inline bool gt_rule_shows(double ms)
 {
     return ms >= 0.005;
 }
-/* A number for people: "3", "0.5", "120", with no decimals that say nothing. With a noun in the right form:
+/* A number as displayed: "3", "0.5", "120", with no decimals that say nothing. With a noun in the right form:
  * "1 call", "2 calls". */
 typedef struct gt_number_text {
     char text[64];
@@ -80,6 +84,8 @@ double gt_rule_ms(const gt_rule_input *input, double window_ns);
 /* Idle milliseconds per step of a cause; host time in the window with a label, per step. */
 double gt_rule_idle_ms(const gt_rule_input *input, gt_cause cause);
 double gt_rule_host_ms(const gt_rule_input *input, gt_cause label);
+/* Idle milliseconds per step of a cause that the finding's words give: the engine explains a larger gain. */
+double gt_rule_state_idle(const gt_rule_input *input, gt_finding *finding, gt_cause cause);
 /* Whether any host time has this label, also outside of the window: only then an edit removes something. */
 bool gt_rule_has_label(const gt_rule_input *input, gt_cause label);
 /* The sites of idle time with this cause, largest first; the caller frees the tally. */
@@ -95,6 +101,9 @@ bool *gt_rule_points_in_trips(const gt_schedule *schedule);
  * confidence. `edited_ns`: when the used steps begin in the run with the finding's edit. */
 void gt_rule_judge_steps(const gt_rule_input *input, gt_finding *finding, const double *edited_ns);
 
+/* rules/serving.c: finds the phase of a server's steps with most of the gain. */
+void gt_rule_find_phase(const gt_rule_input *input, gt_finding *finding, const double *edited_ns);
+
 /* ---- the engine (rules/engine.c) ---- */
 
 typedef struct gt_finding_list {
@@ -106,6 +115,12 @@ typedef struct gt_finding_list {
 /* Runs all rules. */
 gt_finding_list *gt_rules_run(gt_rule_input *input);
 void gt_finding_list_free(gt_finding_list *list);
+
+/* A gain of less than twice the error of the replay may be that error. */
+static inline bool gt_gain_counts(double gain_ns, double error_ns)
+{
+    return gain_ns >= 2 * error_ns;
+}
 
 /* A hint has low confidence: it stands after all others. */
 static inline bool gt_finding_is_hint(const gt_finding *finding)

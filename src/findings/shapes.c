@@ -7,8 +7,8 @@
  *                   the output is not recorded: its positions are those of the input divided by the stride.
  *                   The backward pass has twice of both, with the output's gradient instead
  *     attention     flops 4 B H S Sk D; the backward pass 2.5 times as many
- *     batch norm    elements 3 |input|: it reads the input twice. The backward pass: 5 |input|, because it
- * reads two tensors twice
+ *     batch norm    elements 3 |input|: it reads the input twice. The backward pass: 5 |input|, because
+ *                   it reads two tensors twice
  *
  * A shape that the formulas do not fit (absent, negative, nested, absurdly large) is unknown, never an
  * error. */

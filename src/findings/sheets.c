@@ -19,6 +19,7 @@
 #include "schema/sheets.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,18 +78,43 @@ static void add_rates(gt_table *sheet, const gt_gpu_arch *arch)
     gt_buffer_free(&text);
 }
 
+/* Of a server: how many steps each phase has, and how long they take from end to end. */
+static void add_phases(gt_table *sheet, const gt_step_list *list)
+{
+    for (gt_serving_phase phase = 0; phase < GT_SERVING_PHASES; phase++) {
+        size_t steps = 0, timed = 0;
+        double took_ns = 0;
+        for (size_t i = 0; i < list->on_gpu_count; i++) {
+            const gt_listed_step *step = &list->steps[list->on_gpu[i]];
+            if (step->phase != phase) continue;
+            steps++;
+            timed += step->has_interval;
+            took_ns += (double)step->interval_ns;
+        }
+        if (!steps) continue;
+        char name[48];
+        snprintf(name, sizeof name, "steps_%s", gt_serving_phase_name(phase));
+        gt_overview_add_number(sheet, name, (double)steps, "steps");
+        snprintf(name, sizeof name, "step_ms_%s", gt_serving_phase_name(phase));
+        if (timed) gt_overview_add_number(sheet, name, took_ns / (double)timed / 1e6, "ms");
+    }
+}
+
 static gt_table *overview_sheet(const gt_findings *f)
 {
     const gt_schedule *s = f->schedule;
     gt_table *sheet = gt_overview_new(s->strings);
     gt_overview_add_text(sheet, "verdict", gt_trust_verdict(f->trust.verdict));
     gt_overview_add_text(sheet, "device", *f->gpu.name ? f->gpu.name : "unknown");
+    if (f->gpu.is_deduced) gt_overview_add_text(sheet, "device_by", "properties");
     add_rates(sheet, f->arch);
     gt_overview_add_number(sheet, "device_count", (double)s->device_count, "devices");
     if (s->device_count > 1) gt_overview_add_text(sheet, "judged_device", gt_schedule_place(s));
     gt_overview_add_number(sheet, "gpu_ops", (double)s->op_count, "ops");
     gt_overview_add_text(sheet, "per", f->per);
     gt_overview_add_number(sheet, "steps", (double)s->used_step_count, "steps");
+    if (s->listed) add_phases(sheet, s->listed);
+    gt_overview_add_number(sheet, "empty_steps", (double)gt_schedule_empty_steps(s), "steps");
     gt_overview_add_number(sheet, "window_steps", (double)s->window.steps, "steps");
     gt_overview_add_number(sheet, "window_start_us", s->base_us + (double)s->window.start_ns / 1e3, "us");
     gt_overview_add_number(sheet, "window_ns", (double)(s->window.end_ns - s->window.start_ns), "ns");

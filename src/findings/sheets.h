@@ -16,7 +16,6 @@ static inline double gt_replayed_ms(double ns)
 /* The overview, without rows. A row has a number with its unit ("" for none) or a text; what is not finite is
  * shown as empty. */
 gt_table *gt_overview_new(gt_interner *strings);
-void gt_overview_add_number(gt_table *overview, const char *name, double value, const char *unit);
 void gt_overview_add_text(gt_table *overview, const char *name, const char *text);
 
 /* A row of the sheet findings. Texts are borrowed. */

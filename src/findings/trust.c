@@ -1,7 +1,8 @@
 /* Can the trace be believed?
  *
  * Each check compares one value with a threshold that warns and, where a report on the trace would mislead,
- * one that fails. The verdict is the worst level. A trace without GPU events gets only T0. Every check is one
+ * one that fails. The verdict is the worst level; what the trace does not have, without making the rest
+ * doubtful, is a note (T7, T8, mostly T10). A trace without GPU events gets only T0. Every check is one
  * pass over ops, steps or calls. Of traces of other profilers than PyTorch's, checks of what these do not
  * record are omitted: T3, T7, T8 and T9, and without calls T2, T5, T14 and T15.
  *
@@ -14,7 +15,7 @@
  *     T6   truncation, steps without ops      T14  idle although work was launched, %
  *     T7   shapes                             T15  graph launches without kernels, %
  *     T16  processes that use the GPU         T17  kernels without a duration, % */
-#include "findings/trust_parts.h"
+#include "findings/trust.h"
 
 #include "base/map.h"
 #include "base/memory.h"
@@ -23,6 +24,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     STREAM_OVERLAP_NS = 10,   /* shorter overlaps come from rounding */
@@ -36,21 +38,53 @@ static const double host_bound = 1.15; /* step time over busy time from which on
 static const double shorter_step =
     0.98; /* a step without recording that is no shorter is as long as recorded */
 
-void gt_trust_add(gt_trust *trust, const char *id, double value, double warn, double fail, const char *format,
-                  ...)
+static void add_check(gt_trust *trust, gt_trust_check check, const char *format, va_list arguments)
 {
-    va_list arguments;
-    va_start(arguments, format);
     char text[512];
     vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    gt_trust_check check = {.id = id, .value = value, .warn = warn, .fail = fail, .text = gt_strdup(text)};
+    check.text = gt_strdup(text);
+    if (check.level > trust->verdict) trust->verdict = check.level;
+    GT_PUSH(trust->checks, trust->count, trust->capacity, check);
+}
+
+#define NO_LIMIT NAN
+
+/* Adds a check with its sentence; its level follows from the thresholds. */
+__attribute__((format(printf, 6, 7))) static void add(gt_trust *trust, const char *id, double value,
+                                                      double warn, double fail, const char *format, ...)
+{
+    gt_trust_check check = {.id = id, .value = value, .warn = warn, .fail = fail};
     if (value > fail) /* false if there is no threshold */
         check.level = GT_TRUST_FAIL;
     else if (value > warn)
         check.level = GT_TRUST_WARN;
-    if (check.level > trust->verdict) trust->verdict = check.level;
-    GT_PUSH(trust->checks, trust->count, trust->capacity, check);
+    va_list arguments;
+    va_start(arguments, format);
+    add_check(trust, check, format, arguments);
+    va_end(arguments);
+}
+
+/* Adds a check that only notes, if its value is above 0. */
+__attribute__((format(printf, 4, 5))) static void add_note(gt_trust *trust, const char *id, double value,
+                                                           const char *format, ...)
+{
+    gt_trust_check check = {.id = id, .value = value, .warn = NO_LIMIT, .fail = NO_LIMIT};
+    if (value > 0) check.level = GT_TRUST_NOTE;
+    va_list arguments;
+    va_start(arguments, format);
+    add_check(trust, check, format, arguments);
+    va_end(arguments);
+}
+
+static double percent(double part, double whole)
+{
+    return whole > 0 ? 100 * part / whole : 0;
+}
+
+/* Not of PyTorch. */
+static bool is_other(const gt_schedule *schedule)
+{
+    return schedule->origin != GT_BY_PYTORCH;
 }
 
 /* ---- calls ---- */
@@ -124,7 +158,7 @@ static void count_launches(const gt_schedule *s, launch_count *kernels, launch_c
     call_names names = {s->strings, gt_alloc_zero(gt_interner_count(s->strings), 1)};
     for (size_t row = 0; trace && row < trace->recorded; row++)
         if (is_call(trace->kind[row])) count_call(&names, trace->name[row], kernels, graphs);
-    for (size_t i = 0; gt_trust_is_other(s) && i < s->event_count; i++)
+    for (size_t i = 0; is_other(s) && i < s->event_count; i++)
         if (is_call(s->events[i].kind)) count_call(&names, s->events[i].name, kernels, graphs);
     for (size_t i = 0; i < s->point_count; i++) {
         if (i + GT_EVENTS_AHEAD < s->point_count) gt_event_prefetch(s, s->points[i + GT_EVENTS_AHEAD].event);
@@ -140,9 +174,9 @@ static void count_launches(const gt_schedule *s, launch_count *kernels, launch_c
 
 static bool has_calls(const gt_schedule *s)
 {
-    for (size_t i = 0; gt_trust_is_other(s) && i < s->event_count; i++)
+    for (size_t i = 0; is_other(s) && i < s->event_count; i++)
         if (is_call(s->events[i].kind)) return true;
-    if (gt_trust_is_other(s)) return s->point_count != 0;
+    if (is_other(s)) return s->point_count != 0;
     for (size_t row = 0; s->trace && row < s->trace->recorded; row++)
         if (is_call(s->trace->kind[row])) return true;
     return false;
@@ -153,16 +187,16 @@ static void judge_launches(const gt_schedule *s, gt_trust *trust)
 {
     launch_count kernels = {0}, graphs = {0};
     count_launches(s, &kernels, &graphs);
-    if (gt_trust_is_other(s) && !kernels.calls && !graphs.calls) return;
+    if (is_other(s) && !kernels.calls && !graphs.calls) return;
     size_t lost = kernels.calls > kernels.found ? kernels.calls - kernels.found : 0;
-    double value = gt_trust_percent((double)lost, (double)kernels.calls);
-    gt_trust_add(trust, "T2", value, 1, 10, "%zu of %zu kernel launches have no kernel in the trace%s", lost,
-                 kernels.calls, value > 1 ? ": GPU records were lost, or recording stopped early." : ".");
+    double value = percent((double)lost, (double)kernels.calls);
+    add(trust, "T2", value, 1, 10, "%zu of %zu kernel launches have no kernel in the trace%s", lost,
+        kernels.calls, value > 1 ? ": GPU records were lost, or recording stopped early." : ".");
     if (!graphs.calls) return;
     lost = graphs.calls > graphs.found ? graphs.calls - graphs.found : 0;
-    value = gt_trust_percent((double)lost, (double)graphs.calls);
-    gt_trust_add(trust, "T15", value, 1, 30, "%zu of %zu graph launches have no kernel in the trace%s", lost,
-                 graphs.calls, value > 1 ? ": not all replays were recorded." : ".");
+    value = percent((double)lost, (double)graphs.calls);
+    add(trust, "T15", value, 1, 30, "%zu of %zu graph launches have no kernel in the trace%s", lost,
+        graphs.calls, value > 1 ? ": not all replays were recorded." : ".");
 }
 
 /* ---- GPU ops ---- */
@@ -171,18 +205,16 @@ static void judge_launches(const gt_schedule *s, gt_trust *trust)
 static void judge_ops_without_launch(const gt_schedule *s, size_t without, size_t count, size_t outside,
                                      gt_trust *trust)
 {
-    double value = gt_trust_percent((double)without, (double)count);
-    if (outside && without < count && !gt_trust_is_other(s)) {
-        gt_trust_add(
-            trust, "T1", value, 5, 30,
+    double value = percent((double)without, (double)count);
+    if (outside && without < count && !is_other(s)) {
+        add(trust, "T1", value, 5, 30,
             "%zu of %zu GPU operations have no recorded launch; %zu of them lie outside the window, which is "
             "from the first to the last that has one.",
             without, count, outside);
         return;
     }
     /* Not all profilers record calls: then the rest of the trace is as good as ever. */
-    gt_trust_add(
-        trust, "T1", value, 5, gt_trust_is_other(s) ? GT_NO_LIMIT : 30,
+    add(trust, "T1", value, 5, is_other(s) ? NO_LIMIT : 30,
         "%zu of %zu GPU operations in the window have no recorded launch%s", without, count,
         has_calls(s)
             ? without == count && count ? ": the calls recorded are not those of these launches." : "."
@@ -207,14 +239,15 @@ static void judge_links(const gt_schedule *s, gt_trust *trust)
         total_ns += (double)gt_op_ns(op);
         without_launch += op->point == GT_NONE;
         outside += op->point == GT_NONE && !is_inside;
-        if (op->kind == GT_KIND_KERNEL && op->point != GT_NONE && op->host_op == GT_NONE)
+        if (op->kind == GT_KIND_KERNEL && op->point != GT_NONE && op->host_op == GT_NONE &&
+            gt_graph_op_of(s, i) == GT_STR_NONE)
             without_op_ns += (double)gt_op_ns(op);
     }
     judge_ops_without_launch(s, without_launch, count, outside, trust);
-    if (gt_trust_is_other(s)) return; /* no profiler but PyTorch's records ops of a framework */
-    double value = gt_trust_percent(without_op_ns, total_ns);
-    gt_trust_add(trust, "T3", value, 20, GT_NO_LIMIT,
-                 "%.0f%% of GPU time belongs to no framework operator (graphs, custom launchers).", value);
+    if (is_other(s)) return; /* no profiler but PyTorch's records ops of a framework */
+    double value = percent(without_op_ns, total_ns);
+    add(trust, "T3", value, 20, NO_LIMIT,
+        "%.0f%% of GPU time belongs to no framework operator (graphs, custom launchers).", value);
 }
 
 /* T4: a stream executes one op at a time, except for graph branches and dependent launches. */
@@ -232,9 +265,8 @@ static void judge_overlap(const gt_schedule *s, gt_trust *trust)
         if (op->end_ns > *end) *end = op->end_ns;
     }
     gt_free(ends);
-    double value = gt_trust_percent(overlap_ns, total_ns);
-    gt_trust_add(
-        trust, "T4", value, 2, 20,
+    double value = percent(overlap_ns, total_ns);
+    add(trust, "T4", value, 2, 20,
         "Operations of one stream overlap for %.2f%% of GPU time (graph branches, dependent launches or "
         "wrong "
         "times).",
@@ -252,8 +284,8 @@ static void judge_durations(const gt_schedule *s, gt_trust *trust)
         without += op->end_ns <= op->start_ns;
     }
     if (!without) return;
-    gt_trust_add(trust, "T17", gt_trust_percent((double)without, (double)kernels), 1, 50,
-                 "%zu of %zu kernels have no duration: it is 0 or negative.", without, kernels);
+    add(trust, "T17", percent((double)without, (double)kernels), 1, 50,
+        "%zu of %zu kernels have no duration: it is 0 or negative.", without, kernels);
 }
 
 /* T5. */
@@ -269,16 +301,15 @@ static void judge_clocks(const gt_schedule *s, gt_trust *trust)
         early++;
         if (before_ns > worst_ns) worst_ns = before_ns;
     }
-    double value = gt_trust_percent((double)early, (double)s->op_count);
+    double value = percent((double)early, (double)s->op_count);
     if (early)
-        gt_trust_add(
-            trust, "T5", value, 0.1, 5,
+        add(trust, "T5", value, 0.1, 5,
             "%zu GPU operations start before their launch (worst %.0f us): the clocks of host and GPU "
             "differ, "
             "and idle causes are off by as much.",
             early, (double)worst_ns / 1e3);
     else
-        gt_trust_add(trust, "T5", value, 0.1, 5, "No GPU operation starts before its launch.");
+        add(trust, "T5", value, 0.1, 5, "No GPU operation starts before its launch.");
 }
 
 /* ---- completeness ---- */
@@ -294,31 +325,34 @@ static bool is_cut_to_limit(const gt_schedule *s)
 /* T6. */
 static void judge_steps(const gt_schedule *s, bool is_cut_off, gt_trust *trust)
 {
-    size_t empty = 0;
-    for (size_t i = 0; i < s->step_count; i++) empty += s->steps[i].first_op == GT_NONE;
-    double fail = s->step_count && empty == s->step_count ? 0 : GT_NO_LIMIT;
+    size_t empty = gt_schedule_empty_steps(s);
+    /* How much is lost is unknown. */
+    double fail = is_cut_off || (s->step_count && empty == s->step_count) ? 0 : NO_LIMIT;
     double value = (double)(empty + is_cut_off);
-    const char *cut_off = !is_cut_off            ? ""
-                          : gt_trust_is_other(s) ? "Records are missing: a file is damaged or truncated. "
-                                                 : "The file is truncated. ";
+    const char *cut_off =
+        !is_cut_off ? ""
+        : is_other(s)
+            ? "Records are missing: a file is damaged or truncated, so counts and sums are too small. "
+            : "The file is truncated: its end is lost, so counts and sums are too small. ";
     if (is_cut_to_limit(s)) {
         static const double day_ns = 86400e9;
-        gt_trust_add(
-            trust, "T6", value + 1, 0, 0,
+        add(trust, "T6", value + 1, 0, 0,
             "%sGPU operations are more than %.1f days apart, which no profile is: some times are wrong, and "
             "those at the borders were cut.",
             cut_off, (double)s->limit_ns / 2 / day_ns);
         return;
     }
     if (!s->step_count)
-        gt_trust_add(trust, "T6", value, 0, fail,
-                     "%sNo %s: the trace has one window, and times are those of the window.", cut_off,
-                     gt_trust_is_other(s) ? "steps are recorded" : "ProfilerStep");
-    else if (empty || is_cut_off)
-        gt_trust_add(trust, "T6", value, 0, fail, "%s%zu of %zu steps have no GPU work.", cut_off, empty,
-                     s->step_count);
+        add(trust, "T6", value, 0, fail,
+            "%sNo %s: the trace has one window, and times are those of the window.", cut_off,
+            is_other(s) ? "steps are recorded" : "ProfilerStep");
+    else if (empty)
+        add(trust, "T6", value, 0, fail, "%s%zu of %zu steps have no GPU work.", cut_off, empty,
+            s->step_count);
+    else if (is_cut_off)
+        add(trust, "T6", value, 0, fail, "%.*s", (int)strlen(cut_off) - 1, cut_off);
     else
-        gt_trust_add(trust, "T6", value, 0, fail, "The file is complete, and every step has GPU work.");
+        add(trust, "T6", value, 0, fail, "The file is complete, and every step has GPU work.");
 }
 
 /* T16. */
@@ -328,8 +362,7 @@ static void judge_processes(const gt_schedule *s, gt_trust *trust)
     gt_str name = gt_interner_get(s->strings, s->main_process);
     int shown = (int)(name.len < PROCESS_NAME_MAX ? name.len : PROCESS_NAME_MAX);
     while (shown > 0 && (name.bytes[shown] & 0xc0) == 0x80) shown--; /* whole characters */
-    gt_trust_add(
-        trust, "T16", (double)s->process_count, 1, GT_NO_LIMIT,
+    add(trust, "T16", (double)s->process_count, 1, NO_LIMIT,
         "%zu processes use this GPU: the steps are those of process %.*s, which launches most, and what the "
         "hosts do is shown as if they were one.",
         s->process_count, shown, name.bytes);
@@ -339,34 +372,32 @@ static void judge_processes(const gt_schedule *s, gt_trust *trust)
 static void judge_details(const gt_schedule *s, gt_trust *trust)
 {
     bool has_shapes = s->shape_count * SHAPES_SHARE > s->cpu_op_count;
-    gt_trust_add(trust, "T7", !has_shapes, 0, GT_NO_LIMIT, "%s",
-                 has_shapes
-                     ? "Input shapes are recorded."
-                     : "No input shapes (record_shapes=False): rules on precision, shapes and roofline are "
-                       "limited.");
-    gt_trust_add(trust, "T8", !s->has_stacks, 0, GT_NO_LIMIT, "%s",
-                 s->has_stacks
-                     ? "Python functions are recorded."
-                     : "No Python functions (with_stack=False): causes on the host have no source location.");
+    add_note(trust, "T7", !has_shapes, "%s",
+             has_shapes
+                 ? "Input shapes are recorded."
+                 : "No input shapes (record_shapes=False): rules on precision, shapes and roofline are "
+                   "limited.");
+    add_note(trust, "T8", !s->has_stacks, "%s",
+             s->has_stacks
+                 ? "Python functions are recorded."
+                 : "No Python functions (with_stack=False): causes on the host have no source location.");
 }
 
 /* T9. */
 static void judge_profiler(const gt_trust_input *in, gt_trust *trust)
 {
     const gt_schedule *s = in->schedule;
-    double value = gt_trust_percent(s->profiler_ns, s->host_ns);
+    double value = percent(s->profiler_ns, s->host_ns);
     bool is_hidden = !(in->model_ns > host_bound * in->busy_ns);
     if (!is_hidden && in->model_ns < shorter_step * in->step_ns)
-        gt_trust_add(
-            trust, "T9", value, 10, GT_NO_LIMIT,
+        add(trust, "T9", value, 10, NO_LIMIT,
             "Recording takes an estimated %.0f%% of the host's time; without it a %s should take about %.2f "
             "ms instead of %.2f ms.",
             value, in->per, in->model_ns / 1e6, in->step_ns / 1e6);
     else
-        gt_trust_add(trust, "T9", value, PROFILER_HIDDEN_PCT, GT_NO_LIMIT,
-                     "Recording takes an estimated %.0f%% of the host's time, %s.", value,
-                     is_hidden ? "which the GPU's work hides"
-                               : "which changes the step time by less than 2%");
+        add(trust, "T9", value, PROFILER_HIDDEN_PCT, NO_LIMIT,
+            "Recording takes an estimated %.0f%% of the host's time, %s.", value,
+            is_hidden ? "which the GPU's work hides" : "which changes the step time by less than 2%");
 }
 
 /* ---- idle time and the model ---- */
@@ -376,13 +407,11 @@ static void judge_idle(const gt_schedule *s, const gt_idle *idle, gt_trust *trus
 {
     double window_ns = (double)(s->window.end_ns - s->window.start_ns);
     const int64_t *ns = idle->cause_ns;
-    double value = gt_trust_percent((double)gt_idle_unexplained_ns(s, idle), window_ns);
-    gt_trust_add(trust, "T12", value, 5, GT_NO_LIMIT,
-                 "%.1f%% of the window is idle time without a known cause.", value);
-    if (gt_trust_is_other(s) && !s->point_count) return; /* T14 needs launches */
-    value = gt_trust_percent((double)(ns[GT_CAUSE_DEVICE_WAIT] + ns[GT_CAUSE_DEPENDENCY]), window_ns);
-    gt_trust_add(
-        trust, "T14", value, 10, 60,
+    double value = percent((double)gt_idle_unexplained_ns(s, idle), window_ns);
+    add(trust, "T12", value, 5, NO_LIMIT, "%.1f%% of the window is idle time without a known cause.", value);
+    if (is_other(s) && !s->point_count) return; /* T14 needs launches */
+    value = percent((double)(ns[GT_CAUSE_DEVICE_WAIT] + ns[GT_CAUSE_DEPENDENCY]), window_ns);
+    add(trust, "T14", value, 10, 60,
         "For %.0f%% of the window the GPU is idle although work was launched (another process, stream or "
         "rank, "
         "the upload of a graph, or shifted times).",
@@ -399,13 +428,185 @@ static int by_number(const void *a, const void *b)
     return number_of(a) - number_of(b);
 }
 
+/* ---- T10 and T11 ----
+ *
+ * How much do steps vary? T10 compares their lengths, T11 the time of their kernels. Without two of them, T10
+ * says what the times of the report are instead: a note, unless much of the host's time is not judged. */
+
+enum { STEPS_FOR_VARIATION = 3 }; /* steps that a spread needs */
+
+typedef struct extremes {
+    double least, most;
+    size_t count;
+} extremes;
+
+static void extend(extremes *e, double value)
+{
+    if (!e->count || value < e->least) e->least = value;
+    if (!e->count || value > e->most) e->most = value;
+    e->count++;
+}
+
+/* What the threads that launch did before the window and after it. */
+typedef struct host_outside {
+    int64_t before_ns, after_ns;
+} host_outside;
+
+static host_outside find_outside(const gt_schedule *s)
+{
+    int64_t first_ns = s->window.start_ns, last_ns = s->window.end_ns;
+    for (size_t t = 0; t < s->thread_count; t++) {
+        const gt_host_thread *thread = &s->threads[t];
+        if (!thread->launches || thread->first == thread->end) continue;
+        if (s->events[thread->first].start_ns < first_ns) first_ns = s->events[thread->first].start_ns;
+        for (size_t i = thread->first; i < thread->end; i++)
+            if (s->events[i].end_ns > last_ns) last_ns = s->events[i].end_ns;
+    }
+    return (host_outside){s->window.start_ns - first_ns, last_ns - s->window.end_ns};
+}
+
+/* T10 without steps. The time in which the GPU has nothing to do yet or any more is in no window: if the host
+ * was recorded for long then, a reader must know. Other profilers record whole programs, with their start. */
+static void judge_no_steps(const gt_schedule *s, gt_trust *trust)
+{
+    static const double notable = 0.25; /* of the window */
+    static const char what[] =
+        "Times are those of the window, not of steps: how much steps vary is not judged.";
+    host_outside outside = {0};
+    if (!is_other(s)) outside = find_outside(s);
+    double ns = (double)outside.before_ns + (double)outside.after_ns;
+    if (ns > notable * (double)(s->window.end_ns - s->window.start_ns))
+        add(trust, "T10", 1, 0, NO_LIMIT,
+            "%s The host was also recorded for %.2f ms before and %.2f ms after the window, in which "
+            "no GPU operation runs that it launched: that is not judged.",
+            what, (double)outside.before_ns / 1e6, (double)outside.after_ns / 1e6);
+    else
+        add_note(trust, "T10", 1, "%s", what);
+}
+
+/* Steps of a server that do the same work: those of a phase, a batch size and a context length. */
+typedef struct like_steps {
+    int64_t phase, batch, context;
+    double busy_ns;
+} like_steps;
+
+static int by_work(const void *left, const void *right)
+{
+    const like_steps *a = left, *b = right;
+    if (a->phase != b->phase) return a->phase < b->phase ? -1 : 1;
+    if (a->batch != b->batch) return a->batch < b->batch ? -1 : 1;
+    return a->context < b->context ? -1 : a->context > b->context;
+}
+
+/* The number of binary digits: lengths within a factor of two are alike. */
+static int64_t size_class(int64_t number)
+{
+    return number > 0 ? 64 - __builtin_clzll((unsigned long long)number) : 0;
+}
+
+static like_steps *list_like_steps(const gt_step_list *list)
+{
+    like_steps *found = gt_alloc(list->on_gpu_count * sizeof *found);
+    for (size_t i = 0; i < list->on_gpu_count; i++) {
+        const gt_listed_step *step = &list->steps[list->on_gpu[i]];
+        const gt_step_said *said = &step->said;
+        bool generates = gt_phase_generates(step->phase) || step->phase == GT_SERVING_DRAFT;
+        int64_t batch = generates ? said->generation_requests : size_class(said->context_tokens);
+        found[i] = (like_steps){step->phase, step->padded > 0 ? step->padded : batch,
+                                size_class(said->sk_sum), (double)step->busy_ns};
+    }
+    if (list->on_gpu_count) qsort(found, list->on_gpu_count, sizeof *found, by_work);
+    return found;
+}
+
+/* T10 of a server: prefill steps of different lengths are no variation. */
+static void judge_listed_times(const gt_step_list *list, gt_trust *trust)
+{
+    like_steps *steps = list_like_steps(list);
+    extremes worst = {0};
+    double most = -1;
+    for (size_t begin = 0, end; begin < list->on_gpu_count; begin = end) {
+        extremes times = {0};
+        for (end = begin; end < list->on_gpu_count && by_work(&steps[begin], &steps[end]) == 0; end++)
+            extend(&times, steps[end].busy_ns);
+        if (end - begin < STEPS_FOR_VARIATION) continue;
+        double value = percent(times.most - times.least, times.least > 0 ? times.least : 1);
+        if (value > most) worst = times;
+        if (value > most) most = value;
+    }
+    gt_free(steps);
+    if (most < 0)
+        add_note(
+            trust, "T10", 1,
+            "Of %zu steps no %d have the same phase, batch size and context length: how much steps vary is "
+            "not judged.",
+            list->on_gpu_count, STEPS_FOR_VARIATION);
+    else
+        add(trust, "T10", most, 15, NO_LIMIT,
+            "Among steps with the same phase, batch size and context length, the GPU works up to %.0f%% "
+            "longer "
+            "in one than in another (%.2f and %.2f ms).",
+            most, worst.most / 1e6, worst.least / 1e6);
+}
+
+/* T10: from the first op of a step to that of the next. */
+static void judge_step_times(const gt_schedule *s, gt_trust *trust)
+{
+    if (!s->used_step_count) {
+        judge_no_steps(s, trust);
+        return;
+    }
+    if (s->used_step_count < STEPS_FOR_VARIATION) {
+        add_note(trust, "T10", 1,
+                 "Only %zu %s with GPU work: step times have no average and cannot be compared.",
+                 s->used_step_count, s->used_step_count == 1 ? "step" : "steps");
+        return;
+    }
+    extremes times = {0};
+    for (size_t i = 0; i + 1 < s->used_step_count; i++) extend(&times, gt_step_time_ns(s, i));
+    double value = percent(times.most - times.least, times.least);
+    add(trust, "T10", value, 15, NO_LIMIT,
+        "The longest step takes %.0f%% more time than the shortest (%.2f and %.2f ms).", value,
+        times.most / 1e6, times.least / 1e6);
+}
+
+/* T11. */
+static void judge_kernel_times(const gt_schedule *s, gt_trust *trust)
+{
+    if (s->used_step_count < 2) return;
+    double *kernel_ns = gt_alloc_zero(s->step_count, sizeof *kernel_ns);
+    for (size_t i = 0; i < s->op_count; i++)
+        if (s->ops[i].step >= 0 && s->ops[i].kind == GT_KIND_KERNEL)
+            kernel_ns[s->ops[i].step] += (double)gt_op_ns(&s->ops[i]);
+    extremes times = {0};
+    for (size_t i = 0; i < s->used_step_count; i++) extend(&times, kernel_ns[s->used_steps[i]]);
+    gt_free(kernel_ns);
+    double value = percent(times.most - times.least, times.least > 0 ? times.least : 1);
+    add(trust, "T11", value, 8, NO_LIMIT,
+        "Kernels take %.0f%% more time in one step than in another (%.2f and %.2f ms)%s", value,
+        times.most / 1e6, times.least / 1e6,
+        value > 8 ? ": the steps differ, or the GPU's clock changed (power or heat)." : ".");
+}
+
+static void judge_variation(const gt_schedule *schedule, gt_trust *trust)
+{
+    if (schedule->listed) {
+        judge_listed_times(schedule->listed, trust);
+        return;
+    }
+    judge_step_times(schedule, trust);
+    judge_kernel_times(schedule, trust);
+}
+
+/* ---- all checks ---- */
+
 gt_trust gt_trust_judge(const gt_trust_input *input)
 {
     const gt_schedule *s = input->schedule;
     gt_trust trust = {0};
-    gt_trust_add(&trust, "T0", s->op_count ? 0 : 1, GT_NO_LIMIT, 0, "%s",
-                 s->op_count ? "The trace has GPU events."
-                             : "The trace has no GPU events, so it says nothing about the GPU.");
+    add(&trust, "T0", s->op_count ? 0 : 1, NO_LIMIT, 0, "%s",
+        s->op_count ? "The trace has GPU events."
+                    : "The trace has no GPU events, so it does not say when the GPU worked.");
     if (!s->op_count) {
         if (input->is_cut_off) judge_steps(s, true, &trust);
         return trust;
@@ -414,21 +615,22 @@ gt_trust gt_trust_judge(const gt_trust_input *input)
     judge_launches(s, &trust);
     judge_overlap(s, &trust);
     judge_durations(s, &trust);
-    if (!gt_trust_is_other(s) || s->point_count) judge_clocks(s, &trust);
+    if (!is_other(s) || s->point_count) judge_clocks(s, &trust);
     judge_steps(s, input->is_cut_off, &trust);
     judge_processes(s, &trust);
-    if (!gt_trust_is_other(s)) judge_details(s, &trust);
-    if (!gt_trust_is_other(s)) judge_profiler(input, &trust);
-    gt_trust_judge_steps(s, &trust);
+    if (!is_other(s)) judge_details(s, &trust);
+    if (!is_other(s)) judge_profiler(input, &trust);
+    judge_variation(s, &trust);
     judge_idle(s, input->idle, &trust);
     double error = fabs(input->replay_error_pct);
     if (error > replay_warn_pct)
-        gt_trust_add(&trust, "T13", error, replay_warn_pct, replay_fail_pct,
-                     "The model misses the recorded %s time by %.1f%%, so gains %s.", input->per, error,
-                     error > replay_fail_pct ? "cannot be trusted" : "are only rough estimates");
+        add(&trust, "T13", error, replay_warn_pct, replay_fail_pct,
+            "The model misses the recorded %s time by %.1f%%, so gains %s.", input->per, error,
+            error > replay_fail_pct ? "cannot be trusted"
+                                    : "are rough estimates, and those of less than twice that are not shown");
     else
-        gt_trust_add(&trust, "T13", error, replay_warn_pct, replay_fail_pct,
-                     "The model reproduces the recorded %s time to within %.1f%%.", input->per, error);
+        add(&trust, "T13", error, replay_warn_pct, replay_fail_pct,
+            "The model reproduces the recorded %s time to within %.1f%%.", input->per, error);
     qsort(trust.checks, trust.count, sizeof *trust.checks, by_number);
     return trust;
 }
@@ -442,12 +644,12 @@ void gt_trust_free(gt_trust *trust)
 
 const char *gt_trust_verdict(gt_trust_level level)
 {
-    static const char *const names[] = {"good", "usable with care", "do not trust"};
+    static const char *const names[] = {"good", "good", "usable with care", "do not trust"};
     return names[level];
 }
 
 const char *gt_trust_level_name(gt_trust_level level)
 {
-    static const char *const names[] = {"ok", "warn", "fail"};
+    static const char *const names[] = {"ok", "note", "warn", "fail"};
     return names[level];
 }

@@ -5,7 +5,8 @@
 #include "findings/idle.h"
 #include "findings/schedule/schedule.h"
 
-typedef enum gt_trust_level { GT_TRUST_OK, GT_TRUST_WARN, GT_TRUST_FAIL } gt_trust_level;
+/* A note says what the trace does not have, such as steps: what it has can still be believed. */
+typedef enum gt_trust_level { GT_TRUST_OK, GT_TRUST_NOTE, GT_TRUST_WARN, GT_TRUST_FAIL } gt_trust_level;
 
 typedef struct gt_trust_check {
     const char *id; /* "T1" */
@@ -20,7 +21,7 @@ typedef struct gt_trust {
     gt_trust_level verdict; /* the worst of them */
 } gt_trust;
 
-/* What the checks need besides schedule and idle causes. */
+/* What the checks need in addition to schedule and idle causes. */
 typedef struct gt_trust_input {
     const gt_schedule *schedule;
     const gt_idle *idle;
@@ -37,7 +38,7 @@ void gt_trust_free(gt_trust *trust);
 
 /* "good", "usable with care", "do not trust" */
 const char *gt_trust_verdict(gt_trust_level level);
-/* "ok", "warn", "fail" */
+/* "ok", "note", "warn", "fail" */
 const char *gt_trust_level_name(gt_trust_level level);
 
 #endif

@@ -1,8 +1,7 @@
 /* How do processes on several machines talk to each other, in a program that is not linked with MPI?
  *
  * Each process starts a helper, and the helpers use MPI: whatever happens to MPI, the program itself stays in
- * control, and the portable program, which cannot load libraries, has one, too. The helper only passes small
- * frames between its socket and MPI.
+ * control. The helper only passes small frames between its socket and MPI.
  *
  * The MPI library is loaded at run time. There are no headers of MPI: of its interface, this needs nine
  * functions and a few constants, which differ between the families of libraries (`families`). Handles are
@@ -10,18 +9,16 @@
  * two kinds that we run on pass in the same registers. Nothing is read from an MPI_Status, because what it
  * would say is also in the head of the frame.
  *
- * MPI libraries wait by asking all the time, which would take a core from the program. So the helper sleeps
+ * MPI libraries wait by polling, which would take a core from the program. So the helper sleeps
  * in poll() on its socket and asks MPI now and then: after a fraction of a millisecond while frames come, and
  * after 10 ms when all are at work.
  *
- * If the program ends without a word, which the end of the socket shows, the helper tells process 0 (or,
- * beside process 0, all others), and ends the whole job. To notice machines that have vanished, helpers send
- * a sign of life to process 0, and this one to all.
- *
- * This file is also part of the portable program's helper: it uses only functions of the C library that
- * symbols.c lists. */
-#include "helper/mpi.h"
-#include "crew/wire.h"
+ * If the program ends unexpectedly, which the end of the socket shows, the helper tells process 0 (that of
+ * process 0 tells all others), and ends the whole job. To notice machines that have vanished, helpers send
+ * heartbeats to process 0, and this one to all. */
+#include "procs/wire.h"
+#include "helper/helper.h"
+#include "os/library.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -30,16 +27,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
 enum {
     TAG = 20,
-    SLEEP_MIN_US = 100, /* between two questions to MPI */
+    SLEEP_MIN_US = 100, /* between two polls of MPI */
     SLEEP_MAX_US = 10000,
     ALIVE_EVERY_MS = 5000,
     LOST_AFTER_MS = 60000,
@@ -98,10 +93,10 @@ typedef struct relay {
     outgoing *first, *last; /* the first one is under way if is_sending */
     bool is_sending;
     handle request;
-    int64_t *heard_ms;       /* by rank: when something was heard of it; -1: it counts as lost */
-    int64_t now_ms, beat_ms; /* beat: the last sign of life that was sent */
+    int64_t *heard_ms;       /* by rank: when its last message came; -1: it counts as lost */
+    int64_t now_ms, beat_ms; /* beat: the last heartbeat that was sent */
     int left;                /* processes that have sent their last message to process 0 */
-    bool is_orphan;          /* the program has ended without a word */
+    bool is_orphan;          /* the program has ended unexpectedly */
     int64_t orphan_ms;
 } relay;
 
@@ -157,24 +152,6 @@ static int fail(const char *text)
 
 /* ---- loading ---- */
 
-static bool find_functions(mpi *m, void *library)
-{
-    const struct {
-        const char *name;
-        void *place;
-    } rows[] = {
-        {"MPI_Init", &m->init},           {"MPI_Finalize", &m->finalize},   {"MPI_Abort", &m->abort},
-        {"MPI_Comm_rank", &m->comm_rank}, {"MPI_Comm_size", &m->comm_size}, {"MPI_Isend", &m->isend},
-        {"MPI_Test", &m->test},           {"MPI_Iprobe", &m->iprobe},       {"MPI_Recv", &m->recv},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        void *function = dlsym(library, rows[i].name);
-        if (!function) return false;
-        memcpy(rows[i].place, &function, sizeof function);
-    }
-    return true;
-}
-
 static bool find_constants(mpi *m, void *library)
 {
     const family *f = families;
@@ -188,10 +165,15 @@ static bool find_constants(mpi *m, void *library)
 /* Plugins of Open MPI need its symbols to be global. The name of the library that was loaded, or NULL. */
 static const char *load(mpi *m, char **libraries)
 {
+    const gt_library_function functions[] = {
+        {"MPI_Init", &m->init},           {"MPI_Finalize", &m->finalize},   {"MPI_Abort", &m->abort},
+        {"MPI_Comm_rank", &m->comm_rank}, {"MPI_Comm_size", &m->comm_size}, {"MPI_Isend", &m->isend},
+        {"MPI_Test", &m->test},           {"MPI_Iprobe", &m->iprobe},       {"MPI_Recv", &m->recv},
+    };
     for (char **name = libraries; *name; name++) {
-        void *library = dlopen(*name, RTLD_NOW | RTLD_GLOBAL);
-        if (!library) continue;
-        if (find_functions(m, library) && find_constants(m, library)) return *name;
+        void *library =
+            gt_library_open(*name, RTLD_NOW | RTLD_GLOBAL, functions, sizeof functions / sizeof functions[0]);
+        if (library && find_constants(m, library)) return *name;
     }
     return NULL;
 }
@@ -255,10 +237,10 @@ static bool receive(relay *r)
     return true;
 }
 
-/* ---- signs of life ---- */
+/* ---- heartbeats ---- */
 
-/* Process 0 hears of all, the others of process 0. If this process was stopped itself, as jobs are that wait
- * for others, nobody counts as lost. */
+/* Process 0 watches all, the others watch process 0. If this process was stopped itself, as suspended jobs
+ * are, none counts as lost. */
 static void check_lives(relay *r, int64_t before_ms)
 {
     bool was_stopped = r->now_ms - before_ms > ALIVE_EVERY_MS;
@@ -274,9 +256,9 @@ static void check_lives(relay *r, int64_t before_ms)
     for (int other = r->rank == 0 ? 1 : 0; other <= last; other++) queue(r, GT_WIRE_ALIVE, other, "", 0);
 }
 
-/* ---- the program's orders ---- */
+/* ---- frames of the program ---- */
 
-/* The program has ended without a word: first the others hear of it, then the job ends. */
+/* The program has ended unexpectedly: first the others are told, then the job ends. */
 static void become_orphan(relay *r)
 {
     r->is_orphan = true;
@@ -333,7 +315,7 @@ static bool obey(relay *r)
     return false;
 }
 
-/* Waits until the program says something or the time is over. */
+/* Waits until a frame of the program comes or the time is over. */
 static bool has_order(const relay *r, int sleep_us)
 {
     struct pollfd place = {.fd = r->is_orphan ? -1 : GT_WIRE_SOCKET, .events = POLLIN};
@@ -395,7 +377,6 @@ int gt_helper_mpi(char **libraries)
     /* The program gets the signals that end a job; this process ends with it. */
     static const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
     for (size_t i = 0; i < sizeof ignored / sizeof ignored[0]; i++) signal(ignored[i], SIG_IGN);
-    prctl(PR_SET_NAME, "gputally-helper"); /* the normal program is started as /proc/self/exe */
     relay r = {.rank = -1};
     const char *library = load(&r.mpi, libraries);
     if (!library) return fail("no MPI library could be loaded");

@@ -4,6 +4,12 @@
  * dlopen got new versions then. So it is linked neither with glibc's start code nor with its libraries, but
  * with this _start and with libraries that define only the names of the functions that it calls (symbols.c).
  * Names without version find the oldest version of a function at run time, which every glibc still has. */
+#include "helper/helper.h"
+
+int main(int argc, char **argv)
+{
+    return argc > 2 ? gt_helper_run(argv + 2) : 2;
+}
 
 /* __libc_start_main(main, argc, argv, init, fini, rtld_fini, stack_end): there is nothing to initialise. */
 #if defined __x86_64__

@@ -12,8 +12,6 @@ GT_SYMBOL(clock_gettime);
 GT_SYMBOL(free);
 GT_SYMBOL(getenv);
 GT_SYMBOL(malloc);
-GT_SYMBOL(memchr);
-GT_SYMBOL(memcmp);
 GT_SYMBOL(memcpy);
 GT_SYMBOL(memset);
 GT_SYMBOL(ppoll);
@@ -21,17 +19,13 @@ GT_SYMBOL(prctl);
 GT_SYMBOL(read);
 GT_SYMBOL(setenv);
 GT_SYMBOL(signal);
-GT_SYMBOL(strchr);
+GT_SYMBOL(snprintf);
 GT_SYMBOL(strcmp);
 GT_SYMBOL(strlen);
-GT_SYMBOL(strnlen);
 GT_SYMBOL(strstr);
-GT_SYMBOL(strtoul);
 GT_SYMBOL(tolower);
-GT_SYMBOL(vsnprintf);
 GT_SYMBOL(write);
 #elif defined GT_LIBDL
-GT_SYMBOL(dlclose);
 GT_SYMBOL(dlopen);
 GT_SYMBOL(dlsym);
 #elif defined GT_LIBM

@@ -8,9 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#ifndef GT_CHECKSUM_CHUNK
-#define GT_CHECKSUM_CHUNK (1 << 20)
-#endif
+enum { CHUNK = 1 << 20 };
 
 enum { LANES = 4 };
 
@@ -73,8 +71,8 @@ static bool read_fully(int descriptor, uint8_t *out, size_t len, uint64_t offset
 static void sum_chunk(void *context, size_t index)
 {
     summing *s = context;
-    uint64_t begin = (uint64_t)index * GT_CHECKSUM_CHUNK;
-    size_t len = s->len - begin < GT_CHECKSUM_CHUNK ? (size_t)(s->len - begin) : GT_CHECKSUM_CHUNK;
+    uint64_t begin = (uint64_t)index * CHUNK;
+    size_t len = s->len - begin < CHUNK ? (size_t)(s->len - begin) : CHUNK;
     if (s->bytes) {
         s->sums[index] = chunk_sum(s->bytes + begin, len);
         return;
@@ -90,7 +88,7 @@ static void sum_chunk(void *context, size_t index)
 
 static uint64_t sum_all(summing *s)
 {
-    size_t count = (size_t)(s->len / GT_CHECKSUM_CHUNK + (s->len % GT_CHECKSUM_CHUNK != 0));
+    size_t count = (size_t)(s->len / CHUNK + (s->len % CHUNK != 0));
     s->sums = gt_alloc_zero(count, sizeof *s->sums);
     gt_parallel_each(count, sum_chunk, s);
     uint64_t sum = join(s->sums, count, s->len);
@@ -100,7 +98,7 @@ static uint64_t sum_all(summing *s)
 
 uint64_t gt_checksum(const void *bytes, size_t len)
 {
-    if (len <= GT_CHECKSUM_CHUNK) {
+    if (len <= CHUNK) {
         uint64_t one = len ? chunk_sum(bytes, len) : 0;
         return join(&one, len != 0, len);
     }

@@ -25,7 +25,7 @@ enum {
     GT_INDEX_KEY_MAX = 4096,
 };
 
-/* Other files are made in the same way: the partials of src/crew. They differ in what only the same program
+/* Other files are made in the same way: the partials of src/procs. They differ in what only the same program
  * can read. */
 typedef struct gt_index_form {
     char magic[9];    /* of the file: 8 characters */

@@ -50,10 +50,10 @@ static char *absolute(const char *path)
 static char *name_in_folder(const char *folder, const char *trace_path)
 {
     char *whole = absolute(trace_path);
-    size_t len = strlen(folder);
-    char *path =
-        gt_format("%s%s%.180s-%016" PRIx64 GT_INDEX_SUFFIX, folder, len && folder[len - 1] == '/' ? "" : "/",
-                  gt_path_name(whole), gt_checksum(whole, strlen(whole)));
+    char *name = gt_format("%.180s-%016" PRIx64 GT_INDEX_SUFFIX, gt_path_name(whole),
+                           gt_checksum(whole, strlen(whole)));
+    char *path = gt_path_in(folder, name);
+    gt_free(name);
     gt_free(whole);
     return path;
 }
@@ -71,7 +71,7 @@ static bool is_folder_name(const char *place)
     return gt_path_is_folder(place) || (len && place[len - 1] == '/');
 }
 
-static char *beside(const char *trace_path)
+static char *next_to(const char *trace_path)
 {
     return gt_format("%s" GT_INDEX_SUFFIX, trace_path);
 }
@@ -84,7 +84,7 @@ static char *in_cache(const char *trace_path)
     return path;
 }
 
-static bool can_write_beside(const char *trace_path)
+static bool can_write_next_to(const char *trace_path)
 {
     char *folder = gt_path_folder(trace_path);
     bool can = access(folder, W_OK | X_OK) == 0;
@@ -97,8 +97,8 @@ static char *choose_target(const gt_index *index)
     const char *place = index->policy.place;
     if (place && is_folder_name(place)) return name_in_folder(place, index->trace_path);
     if (place) return gt_strdup(place);
-    char *cached = can_write_beside(index->trace_path) ? NULL : in_cache(index->trace_path);
-    return cached ? cached : beside(index->trace_path);
+    char *cached = can_write_next_to(index->trace_path) ? NULL : in_cache(index->trace_path);
+    return cached ? cached : next_to(index->trace_path);
 }
 
 /* ---- opening ---- */
@@ -155,7 +155,7 @@ static void find_file(gt_index *index)
     } else if (index->policy.place) {
         try_file(index, index->target);
     } else {
-        char *near = beside(index->trace_path), *cached = NULL;
+        char *near = next_to(index->trace_path), *cached = NULL;
         if (!try_file(index, near)) {
             cached = in_cache(index->trace_path);
             try_file(index, cached);

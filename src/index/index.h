@@ -22,7 +22,6 @@
 #include "base/interner.h"
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #define GT_INDEX_SUFFIX ".gtindex"

@@ -2,7 +2,7 @@
  * CSV files of rocprofv3 and ncu by their column names. */
 #include "input/detect.h"
 #include "base/memory.h"
-#include "crew/part.h"
+#include "procs/part.h"
 #include "input/ncu/ncu.h"
 #include "input/nsys/nsys.h"
 #include "input/perfetto/perfetto.h"
@@ -159,5 +159,7 @@ bool gt_detect_fail(gt_stream *stream, gt_trace_format format, gt_error *error)
         return gt_nsys_fail_report(gt_stream_path(stream), (gt_str){(const char *)text, len}, error);
     if (format == GT_FORMAT_NCU_REPORT) return gt_ncu_fail_report(gt_stream_path(stream), error);
     return gt_fail(error, "%s: unsupported input: %s%s", gt_stream_path(stream), gt_format_name(format),
-                   format == GT_FORMAT_PARTIAL ? "; `gputally merge` makes the report of all ranks" : "");
+                   format == GT_FORMAT_PARTIAL ? "; `gputally merge` makes the report of all ranks"
+                   : format == GT_FORMAT_EMPTY ? ""
+                                               : "; `gputally doctor` says what it is");
 }

@@ -23,7 +23,7 @@ typedef enum gt_trace_format {
     GT_FORMAT_ZIP,
     GT_FORMAT_ELF,
     GT_FORMAT_INDEX,   /* of gputally, whose trace is missing (index/index.h) */
-    GT_FORMAT_PARTIAL, /* of gputally (crew/part.h) */
+    GT_FORMAT_PARTIAL, /* of gputally (procs/part.h) */
     GT_FORMAT_EMPTY,
     GT_FORMATS
 } gt_trace_format;

@@ -1,4 +1,5 @@
-/* Several trace files that are read side by side (base/many.h): what they need, and their progress line. */
+/* Several trace files that are read at the same time (base/many.h): what they need, and their progress line.
+ */
 #ifndef GT_INPUT_FILES_H
 #define GT_INPUT_FILES_H
 
@@ -34,7 +35,7 @@ typedef struct gt_file_work {
     void *context;
 
     /* What `work` makes of a file as an image, so that it may be done by another process of the command, or
-     * may have been done by an earlier run that was interrupted (crew/crew.h). These four come together;
+     * may have been done by an earlier run that was interrupted (procs/procs.h). These four come together;
      * without a key, all work is done here.
      *
      *     work, pack, drop       in the process that does the work, whatever `work` returned
@@ -76,12 +77,12 @@ const char *gt_files_folder(void);
 
 /* ---- for the command line: images of results as files (shared_files.c) ---- */
 
-/* From now on, work with a key is shared out among the processes of the crew, and partials are used: those in
- * `folder`, where they stay, or if it is NULL those that an interrupted run has left. `command` is its name;
- * both must stay. */
+/* From now on, work with a key is shared out among the processes of the process group, and partials are used:
+ * those in `folder`, where they stay, or if it is NULL those that an interrupted run has left. `command` is
+ * its name; both must stay. */
 void gt_parts_allow(const char *command, const char *folder);
 /* The command works on this trace and others without partials: gt_parts_end removes those that an interrupted
- * run has left beside it. */
+ * run has left next to it. */
 void gt_parts_look_for(const char *trace);
 /* The command ends without success: removes the work folder if nothing is kept in it. */
 void gt_parts_abandon(void);

@@ -36,7 +36,7 @@ gt_rocprof *gt_indexed_run_read(gt_stream *stream, const char *path, const gt_re
         run = read(stream, path, options, error);
         gt_log_unlisten(&listener);
         /* What the reader warns of, it must warn of every time. */
-        if (run && gt_index_keeps(index) && !listener.heard) keep_in_index(index, kind, key, run);
+        if (run && gt_index_keeps(index) && !listener.count) keep_in_index(index, kind, key, run);
     }
     gt_index_close(index);
     if (run && stream) gt_stream_finish(stream);

@@ -1,9 +1,9 @@
 /* Files whose results come from partial files; see input/files.h.
  *
  *     one process, no work folder     not here
- *     one process                     a result that is in the work folder is loaded; others are made, and
- * kept if the user has named the folder several processes               all make results that are missing;
- * then process 0 loads all
+ *     one process                     results in the work folder are loaded, others made, and kept if the
+ *                                     user has named the folder
+ *     several processes               all make results that are missing, then process 0 loads all
  *
  * What was made is in the order of the files in any case, because base/many.h finishes them in that order. */
 #include "input/file_parts.h"
@@ -13,15 +13,14 @@
 #include "base/many.h"
 #include "base/memory.h"
 #include "base/team.h"
-#include "crew/crew.h"
-#include "crew/folder.h"
-#include "crew/part.h"
+#include "procs/procs.h"
+#include "procs/folder.h"
+#include "procs/part.h"
 #include "index/build.h"
 #include "index/checksum.h"
 
 #include <dirent.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { SEEN_STEP_MS = 50, SEEN_STEPS = 200 }; /* until a file of another machine is visible: 10 s */
@@ -79,7 +78,7 @@ bool gt_parts_are_used(const gt_file_work *files)
 
 bool gt_files_are_packed(void)
 {
-    return is_allowed && (named_folder || gt_crew_shares());
+    return is_allowed && (named_folder || gt_procs_shares());
 }
 
 const char *gt_files_folder(void)
@@ -195,7 +194,7 @@ static void open_folder(job *j, bool create)
                                     .key = key_of_folder(j->files),
                                     .create = create};
     if (!work_folder.path && !gt_work_folder_open(&work_folder, &choice, &error)) {
-        if (create) gt_crew_fail("%s", error.text);
+        if (create) gt_procs_fail("%s", error.text);
         gt_warn("%s; nothing is kept", error.text);
     }
     j->folder = work_folder.path;
@@ -209,43 +208,43 @@ static void work_lane(void *context, size_t lane)
     job *j = context;
     gt_error error;
     (void)lane;
-    for (size_t index; !gt_guard_has_failed() && gt_crew_next(&index);) {
+    for (size_t index; !gt_guard_has_failed() && gt_procs_next(&index);) {
         gt_log_record messages = {0};
         bool goes_on, is_kept;
-        if (!make_part(j, index, &messages, &goes_on, &is_kept, &error)) gt_crew_fail("%s", error.text);
+        if (!make_part(j, index, &messages, &goes_on, &is_kept, &error)) gt_procs_fail("%s", error.text);
         gt_log_forget(&messages);
         j->files->drop(j->files->context, index);
-        gt_crew_report(index, goes_on, is_kept);
+        gt_procs_report(index, goes_on, is_kept);
     }
 }
 
 /* As many lanes as threads, or as there is memory for when the processes on this machine share it. */
 static size_t count_lanes(const job *j)
 {
-    uint64_t limit = j->files->without_limit ? 0 : j->sizes->limit / gt_crew_local_size();
+    uint64_t limit = j->files->without_limit ? 0 : j->sizes->limit / gt_procs_local_size();
     return gt_many_at_once(j->sizes->memory, j->files->count, limit);
 }
 
 /* Files without a path, or that are no files, are the business of process 0. */
 static void share_out(job *j)
 {
-    gt_crew_task task = {.what = sum_of_list(j),
-                         .paths = j->files->paths,
-                         .bytes = j->sizes->sizes,
-                         .count = j->files->count,
-                         .lanes = count_lanes(j),
-                         .folder = j->folder,
-                         .note = j->files->note};
+    gt_procs_task task = {.what = sum_of_list(j),
+                          .paths = j->files->paths,
+                          .bytes = j->sizes->sizes,
+                          .count = j->files->count,
+                          .lanes = count_lanes(j),
+                          .folder = j->folder,
+                          .note = j->files->note};
     bool *is_done = gt_alloc(j->files->count * sizeof *is_done);
     gt_trace_identity ignored;
     for (size_t i = 0; i < j->files->count; i++)
         is_done[i] = j->is_kept[i] || !j->files->paths[i] || !gt_trace_identify(j->files->paths[i], &ignored);
     task.is_done = is_done;
-    j->folder = folder_in_use = gt_crew_begin_task(&task);
-    if (j->files->use_note) j->files->use_note(j->files->context, gt_crew_note());
+    j->folder = folder_in_use = gt_procs_begin_task(&task);
+    if (j->files->use_note) j->files->use_note(j->files->context, gt_procs_note());
     gt_parallel_each(task.lanes, work_lane, j);
-    gt_crew_finish_task();
-    for (size_t i = 0; i < j->files->count; i++) j->is_kept[i] |= !is_done[i] && gt_crew_has_kept(i);
+    gt_procs_finish_task();
+    for (size_t i = 0; i < j->files->count; i++) j->is_kept[i] |= !is_done[i] && gt_procs_has_kept(i);
     gt_free(is_done);
 }
 
@@ -318,8 +317,8 @@ size_t gt_parts_work(const gt_file_work *files, const gt_file_sizes *sizes)
     job j = {.files = files, .sizes = sizes};
     j.is_kept = gt_alloc_zero(files->count, sizeof *j.is_kept);
     j.parts = gt_alloc_zero(files->count, sizeof *j.parts);
-    bool shares = gt_crew_shares();
-    if (gt_crew_is_first()) open_folder(&j, shares || named_folder);
+    bool shares = gt_procs_shares();
+    if (gt_procs_is_first()) open_folder(&j, shares || named_folder);
     if (shares) share_out(&j);
     folder_in_use = j.folder;
     j.waits = shares;

@@ -1,4 +1,4 @@
-/* Opens SQLite databases that nobody has to trust. */
+/* Opens untrusted SQLite databases. */
 #include "input/sqlite.h"
 #include "base/guard.h"
 #include "base/memory.h"
@@ -82,7 +82,7 @@ gt_str gt_sqlite_string(sqlite3_stmt *rows, int column)
 
 /* ---- opening ---- */
 
-bool gt_sqlite_has_beside(const char *path, const char *ending)
+bool gt_sqlite_has_sibling(const char *path, const char *ending)
 {
     struct stat status;
     char *other = gt_format("%s%s", path, ending);
@@ -113,7 +113,7 @@ bool gt_sqlite_is_complete(const char *path, gt_error *error)
             "%s: database truncated: %llu of %llu bytes; check that it was copied completely and that the "
             "profiler had finished",
             path, (unsigned long long)status.st_size, (unsigned long long)(pages * page));
-    if (gt_sqlite_has_beside(path, "-journal"))
+    if (gt_sqlite_has_sibling(path, "-journal"))
         return gt_fail(error, "%s: incomplete database (a journal file exists next to it)", path);
     return true;
 }

@@ -17,13 +17,13 @@ typedef struct gt_sqlite {
     const char *path; /* not owned */
 } gt_sqlite;
 
-/* Whether the file has as many bytes as its header says, and no journal beside it. */
+/* Whether the file has as many bytes as its header says, and there is no journal next to it. */
 bool gt_sqlite_is_complete(const char *path, gt_error *error);
-/* Whether SQLite left a file with this ending beside it, such as "-wal", that is not empty. */
-bool gt_sqlite_has_beside(const char *path, const char *ending);
+/* Whether SQLite left a file with this ending next to it, such as "-wal", that is not empty. */
+bool gt_sqlite_has_sibling(const char *path, const char *ending);
 
 /* Opens the file; `database` must not move until it is closed. An immutable database is read without looking
- * at other files beside it. False with an error. */
+ * at other files next to it. False with an error. */
 bool gt_sqlite_open(gt_sqlite *database, const char *path, bool immutable, gt_error *error);
 void gt_sqlite_close(gt_sqlite *database); /* also one that was not opened */
 /* Says what the last call of SQLite failed with; returns false. Raises if it ran out of memory, so that

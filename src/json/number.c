@@ -6,7 +6,6 @@
 #include "base/number.h"
 
 #include <math.h>
-#include <string.h>
 
 static const char *digits_end(const char *p, const char *end)
 {

@@ -19,7 +19,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 #if defined(GT_SCAN_FOR_SCALAR)
 #define GT_SCAN_VECTOR 0

@@ -125,10 +125,24 @@ void gt_json_add_value(gt_json_writer *w, const gt_value *value)
     }
 }
 
+void gt_json_add_string(gt_json_writer *w, gt_str text)
+{
+    gt_buffer json = {0};
+    gt_json_string_add(&json, text, &w->scratch);
+    gt_json_add_raw(w, gt_buffer_str(&json));
+    gt_buffer_free(&json);
+}
+
 void gt_json_add_raw(gt_json_writer *w, gt_str json)
 {
     before_value(w);
     gt_buffer_add(&w->text, json.bytes, json.len);
+}
+
+void gt_json_put_open(gt_json_writer *w, const char *key, char bracket)
+{
+    gt_json_key(w, key);
+    gt_json_open(w, bracket);
 }
 
 void gt_json_put_cstr(gt_json_writer *w, const char *key, const char *text)
@@ -141,6 +155,18 @@ void gt_json_put_int(gt_json_writer *w, const char *key, int64_t number)
 {
     gt_json_key(w, key);
     gt_json_add_int(w, number);
+}
+
+void gt_json_put_real(gt_json_writer *w, const char *key, double number)
+{
+    gt_json_key(w, key);
+    gt_json_add_real(w, number);
+}
+
+void gt_json_put_bool(gt_json_writer *w, const char *key, bool boolean)
+{
+    gt_json_key(w, key);
+    gt_json_add_bool(w, boolean);
 }
 
 void gt_json_put_value(gt_json_writer *w, const char *key, const gt_value *value)

@@ -31,11 +31,15 @@ void gt_json_add_int(gt_json_writer *w, int64_t number);
 void gt_json_add_real(gt_json_writer *w, double number); /* null for NaN and infinity */
 void gt_json_add_bool(gt_json_writer *w, bool boolean);
 void gt_json_add_value(gt_json_writer *w, const gt_value *value); /* MISSING: null */
+void gt_json_add_string(gt_json_writer *w, gt_str text);          /* repairs what is not UTF-8 */
 void gt_json_add_raw(gt_json_writer *w, gt_str json);             /* a value that is JSON already */
 
-/* A key with its value at once. */
+/* A key with its value at once, or with the bracket that opens its value. */
+void gt_json_put_open(gt_json_writer *w, const char *key, char bracket);
 void gt_json_put_cstr(gt_json_writer *w, const char *key, const char *text);
 void gt_json_put_int(gt_json_writer *w, const char *key, int64_t number);
+void gt_json_put_real(gt_json_writer *w, const char *key, double number);
+void gt_json_put_bool(gt_json_writer *w, const char *key, bool boolean);
 void gt_json_put_value(gt_json_writer *w, const char *key, const gt_value *value);
 void gt_json_put_cstrs(gt_json_writer *w, const char *key, const char *const *texts, size_t count);
 

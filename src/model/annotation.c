@@ -164,6 +164,12 @@ static bool read_atom(reader *r, gt_length_sums *sums)
            fields[1].found;
 }
 
+bool gt_step_has_lengths(gt_str name)
+{
+    gt_step_lengths lengths;
+    return gt_step_lengths_parse(name, &lengths);
+}
+
 bool gt_step_lengths_parse(gt_str name, gt_step_lengths *lengths)
 {
     reader r = {name.bytes, name.bytes + name.len};

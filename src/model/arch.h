@@ -52,6 +52,15 @@ const gt_gpu_arch *gt_gpu_arch_find(const char *name, gt_error *error);
  * ACHIEVABLE and no such rate is known. */
 bool gt_gpu_arch_use(const gt_gpu_arch *gpu, gt_peak_set set, gt_arena *arena, gt_gpu_arch *used,
                      gt_error *error);
+/* What tells AMD's GPUs apart. Version 9.4 is that of gfx942, and 9.5 of gfx950. Unknown values are 0. */
+typedef struct gt_amd_properties {
+    uint64_t major, minor, units, clock_mhz, memory_bytes;
+} gt_amd_properties;
+/* Appends the product that has these properties, "AMD Instinct MI300X"; if several have them, all: "AMD
+ * Instinct MI350X or MI355X", which is no name of a built-in GPU. False if there is none (amd_gpus.c). */
+bool gt_amd_gpu_add_name(const gt_amd_properties *gpu, gt_buffer *out);
+/* How displays say that a name was found so, after the name. */
+#define GT_BY_PROPERTIES " (by its properties)"
 /* Appends name and set: "MI300X, peak rates". */
 void gt_gpu_arch_describe(const gt_gpu_arch *arch, gt_buffer *out);
 

@@ -6,8 +6,6 @@
 #include "base/memory.h"
 #include "model/family.h"
 
-#include <string.h>
-
 enum { MAX_RANK = 5, MAX_SPATIAL = MAX_RANK - 2 };
 
 typedef struct convolution {

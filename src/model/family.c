@@ -7,8 +7,6 @@
 #include "compat/number.h"
 
 #include <ctype.h>
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const gt_value empty_list = {.type = GT_VALUE_LIST};

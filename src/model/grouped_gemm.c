@@ -5,9 +5,6 @@
 #include "base/memory.h"
 #include "model/family.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 typedef struct pair {
     int64_t rows, columns;
 } pair;

@@ -13,7 +13,6 @@
 #include "trace/events.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct remembered {
@@ -266,10 +265,10 @@ const gt_model_result *gt_model_evaluate(gt_models *models, const gt_model *mode
 
 /* ---- many events ---- */
 
-#ifndef GT_MODELS_GRAIN
-#define GT_MODELS_GRAIN 64 /* evaluations that one helper does, at least */
-#endif
-enum { MOST_HELPERS = 64 };
+enum {
+    MOST_HELPERS = 64,
+    LEAST_GRAIN = GT_GRAIN(64), /* evaluations that one helper does, at least */
+};
 
 gt_models *gt_models_new_helper(gt_models *models)
 {
@@ -320,7 +319,7 @@ void gt_model_evaluate_many(gt_models *models, gt_model_call *calls, size_t coun
         calls[i].result = models->results[node];
     }
     e.grain = new_count / MOST_HELPERS + 1;
-    if (e.grain < GT_MODELS_GRAIN) e.grain = GT_MODELS_GRAIN;
+    if (e.grain < LEAST_GRAIN) e.grain = LEAST_GRAIN;
     size_t ranges = gt_range_count(new_count, e.grain);
     if (!ranges) {
         gt_free(e.items);

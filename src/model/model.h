@@ -212,6 +212,9 @@ gt_metrics gt_metrics_of(const gt_model_result *result, double kernel_us, const 
 void gt_metrics_add_simulation(gt_metrics *metrics, const gt_model_result *result, double kernel_us,
                                double simulated_us);
 
+/* Whether the name of an inference step has the lengths that models of attention need (annotation.c). */
+bool gt_step_has_lengths(gt_str name);
+
 /* ---- simulated times ----
  *
  * If the environment variable GEMM_SIMULATOR_PATH names a script, Python runs it once per GEMM size of the

@@ -3,16 +3,15 @@
  * polled. */
 #include "os/child.h"
 #include "base/log.h"
-#include "base/memory.h"
 #include "base/buffer.h"
 #include "os/clock.h"
+#include "os/paths.h"
 #include "os/supervisor.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -426,9 +425,20 @@ static bool open_log(watch *w, gt_error *error)
     if (!path) return true;
     w->log =
         open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_APPEND | (w->setup->log_append ? 0 : O_TRUNC), 0666);
-    if (w->log >= 0) return true;
+    if (w->log >= 0) {
+        gt_path_share(path);
+        return true;
+    }
     w->result->exit_code = 126;
     return gt_fail(error, "cannot write %s: %s", path, strerror(errno));
+}
+
+bool gt_child_keep_line(void *text, gt_child_stream stream, gt_str line)
+{
+    if (stream == GT_CHILD_STDERR) return true;
+    gt_buffer_add(text, line.bytes, line.len);
+    gt_buffer_add_cstr(text, "\n");
+    return false;
 }
 
 bool gt_child_run(const gt_child_setup *setup, gt_child_result *result, gt_error *error)

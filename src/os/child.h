@@ -25,6 +25,8 @@ typedef enum gt_child_stream { GT_CHILD_STDOUT, GT_CHILD_STDERR } gt_child_strea
 /* Called with each line, without its line break, before it is shown and logged; false suppresses both. The
  * beginning of an incomplete line, such as a prompt, is shown before this is called. */
 typedef bool gt_child_line(void *context, gt_child_stream stream, gt_str line);
+/* Adds the lines of standard output, with a line break, to the gt_buffer `text`. */
+bool gt_child_keep_line(void *text, gt_child_stream stream, gt_str line);
 
 typedef struct gt_child_setup {
     const char *const *argv;        /* ends with NULL */
@@ -77,6 +79,11 @@ typedef struct gt_spawned {
  * errno would be. */
 int gt_child_spawn(const char *const *argv, const char *folder, const int *descriptors, size_t count,
                    const char *title, gt_spawned *child);
+/* The program that loads libraries for this one, which is called with GT_CHILD_HELPER before its arguments
+ * (helper/helper.h); NULL until the command line has named it, as in tests. */
+#define GT_CHILD_HELPER "__helper"
+const char *gt_child_helper(void);
+void gt_child_set_helper(const char *path); /* is not copied */
 /* Why the program at the path was not started, for messages: strerror(failure), except that a program whose
  * loader is missing, such as one for glibc on Alpine, is not called missing itself. */
 const char *gt_child_spawn_problem(const char *path, int failure);

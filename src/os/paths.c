@@ -2,6 +2,7 @@
 #include "os/paths.h"
 #include "base/guard.h"
 #include "base/log.h"
+#include "base/number.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -47,6 +48,34 @@ const char *gt_path_current(gt_arena *arena)
     const char *kept = gt_arena_bytes(arena, path ? path : "/", path ? strlen(path) : 1);
     gt_free(path);
     return kept;
+}
+
+const char *gt_path_program(gt_arena *arena)
+{
+    char path[PATH_MAX];
+    ssize_t len = readlink("/proc/self/exe", path, sizeof path);
+    return len > 0 && (size_t)len < sizeof path ? gt_arena_bytes(arena, path, (size_t)len) : NULL;
+}
+
+char *gt_path_in(const char *folder, const char *name)
+{
+    size_t len = strlen(folder);
+    return gt_format("%s%s%s", folder, len && folder[len - 1] == '/' ? "" : "/", name);
+}
+
+char *gt_path_trim(const char *path)
+{
+    size_t len = strlen(path);
+    while (len > 1 && path[len - 1] == '/') len--;
+    return gt_format("%.*s", (int)len, path);
+}
+
+char *gt_path_last_name(const char *path)
+{
+    char *trimmed = gt_path_trim(path);
+    char *name = gt_strdup(strcmp(trimmed, "/") == 0 ? trimmed : gt_path_name(trimmed));
+    gt_free(trimmed);
+    return name;
 }
 
 const char *gt_path_name(const char *path)
@@ -107,6 +136,18 @@ const char *gt_path_search(gt_arena *arena, const char *program, const char *fol
     return NULL;
 }
 
+void gt_path_share(const char *path)
+{
+    struct stat above, made;
+    char *folder = gt_path_folder(path);
+    bool is_shared =
+        stat(folder, &above) == 0 && (above.st_mode & (S_IWGRP | S_IWOTH | S_ISVTX)) == S_IWGRP &&
+        lstat(path, &made) == 0 && made.st_gid == above.st_gid && made.st_uid == geteuid() &&
+        (made.st_mode & (S_IRGRP | S_IWGRP)) == S_IRGRP && (S_ISREG(made.st_mode) || S_ISDIR(made.st_mode));
+    gt_free(folder);
+    if (is_shared && chmod(path, (made.st_mode & 07777) | S_IWGRP) != 0) return; /* as good as it can be */
+}
+
 bool gt_path_make_folder(const char *path, gt_error *error)
 {
     char *part = gt_strdup(path);
@@ -116,14 +157,22 @@ bool gt_path_make_folder(const char *path, gt_error *error)
         char was = *at;
         *at = 0;
         struct stat status;
-        if (mkdir(part, 0777) != 0 &&
-            !(errno == EEXIST && stat(part, &status) == 0 && S_ISDIR(status.st_mode)))
+        if (mkdir(part, 0777) == 0)
+            gt_path_share(part);
+        else if (!(errno == EEXIST && stat(part, &status) == 0 && S_ISDIR(status.st_mode)))
             ok = gt_fail(error, "cannot create folder %s: %s", part, strerror(errno));
         *at = was;
         if (!was) break;
     }
     gt_free(part);
     return ok;
+}
+
+const char *gt_path_temporary_folder(void)
+{
+    const char *chosen = getenv("TMPDIR");
+    if (chosen && *chosen) return chosen;
+    return access("/var/tmp", W_OK | X_OK) == 0 ? "/var/tmp" : "/tmp";
 }
 
 bool gt_path_is_folder(const char *path)
@@ -188,11 +237,6 @@ bool gt_read_small_file(const char *path, size_t most, gt_buffer *text, gt_error
     return ok;
 }
 
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 DIR *gt_open_folder(const char *folder)
 {
     DIR *dir = opendir(folder);
@@ -207,8 +251,7 @@ static bool may_list(const char *folder, const struct dirent *entry)
 {
     if (entry->d_name[0] == '.') return false;
     if (entry->d_type == DT_REG || entry->d_type == DT_DIR) return true;
-    size_t len = strlen(folder);
-    char *path = gt_format("%s%s%s", folder, len && folder[len - 1] == '/' ? "" : "/", entry->d_name);
+    char *path = gt_path_in(folder, entry->d_name);
     bool may = strchr(entry->d_name, '.') ? gt_path_may_open(path) : !is_special(path);
     gt_free(path);
     return may;
@@ -222,7 +265,7 @@ gt_folder_list gt_list_folder(const char *folder)
         if (may_list(folder, entry))
             GT_PUSH(names.items, names.count, names.capacity, gt_strdup(entry->d_name));
     if (dir) closedir(dir);
-    if (names.count) qsort(names.items, names.count, sizeof *names.items, by_text);
+    if (names.count) qsort(names.items, names.count, sizeof *names.items, gt_by_cstr);
     return names;
 }
 

@@ -16,7 +16,11 @@ const char *gt_path_join(gt_arena *arena, const char *folder,
  */
 const char *gt_path_absolute(gt_arena *arena, const char *folder, const char *path);
 const char *gt_path_current(gt_arena *arena); /* the current folder */
+const char *gt_path_program(gt_arena *arena); /* the file of this program; NULL: unknown */
 
+char *gt_path_in(const char *folder, const char *name); /* joined, whatever the name */
+char *gt_path_trim(const char *path);        /* without '/' at the end: "a/b" of "a/b/", "/" of "/" */
+char *gt_path_last_name(const char *path);   /* the name of what gt_path_trim gives; "/" of "/" */
 const char *gt_path_name(const char *path);  /* the part after the last '/' */
 size_t gt_path_folder_len(const char *path); /* of the part before the name, including the '/' */
 char *gt_path_folder(const char *path);      /* "a" of "a/b", "/" of "/a", "." of a bare name */
@@ -32,6 +36,7 @@ char *gt_path_replace_extension(const char *path,
  * NULL if there is none. */
 const char *gt_path_search(gt_arena *arena, const char *program, const char *folders);
 
+const char *gt_path_temporary_folder(void); /* $TMPDIR, or /var/tmp, or /tmp, which is often in memory */
 bool gt_path_is_folder(const char *path);
 bool gt_path_is_file(const char *path); /* it exists and is not a folder */
 /* Whether something that was found in a folder, not named by the user, may be opened: FIFOs, sockets and
@@ -40,6 +45,11 @@ bool gt_path_may_open(const char *path);
 uint64_t gt_path_bytes(const char *path); /* the size of a file; 0 if there is none */
 bool gt_path_is_same_file(const char *a,
                           const char *b); /* also through links; false if one is NULL or missing */
+
+/* Lets the group write a new file or folder, whatever the umask is, if its folder says that the group works
+ * in it: it is writable for the group, and not for all as /tmp is, and the new one has the same group. What
+ * the group may not read stays as it is. */
+void gt_path_share(const char *path);
 
 /* Makes a folder and the missing ones above it. */
 bool gt_path_make_folder(const char *path, gt_error *error);

@@ -5,7 +5,6 @@
  * whose write end only we have, and the kernel is told to send SIGKILL to the group when the pipe changes,
  * that is when our end closes. */
 #include "os/child.h"
-#include "base/threads.h"
 #include "os/clock.h"
 
 #include <errno.h>
@@ -97,12 +96,23 @@ static int spawn(const char *const *argv, posix_spawn_file_actions_t *actions, c
     posix_spawnattr_setsigmask(&attributes, &mask);
     posix_spawnattr_setpgroup(&attributes, 0);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
-    gt_threads_use_all_cores();
     int failure = posix_spawnp(pid, argv[0], actions, &attributes, (char *const *)(uintptr_t)argv, environ);
     if (!failure) add_group(*pid, title);
     pthread_sigmask(SIG_SETMASK, &mask, NULL);
     posix_spawnattr_destroy(&attributes);
     return failure;
+}
+
+static const char *helper_path;
+
+const char *gt_child_helper(void)
+{
+    return helper_path;
+}
+
+void gt_child_set_helper(const char *path)
+{
+    helper_path = path;
 }
 
 const char *gt_child_spawn_problem(const char *path, int failure)

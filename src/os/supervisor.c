@@ -1,6 +1,7 @@
 /* The supervisor runs in a copy of this program that may have had other threads. So it only uses system
  * calls: no allocation, no standard input or output. */
 #include "os/supervisor.h"
+#include "base/memory.h"
 #include "os/clock.h"
 
 #include <errno.h>
@@ -124,15 +125,9 @@ static void list_processes(watcher *s)
 
 static process *find_process(watcher *s, pid_t pid)
 {
-    size_t low = 0, high = s->count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (s->processes[middle].pid < pid)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < s->count && s->processes[low].pid == pid ? &s->processes[low] : NULL;
+    size_t at;
+    GT_BISECT(at, 0, s->count, s->processes[at].pid < pid);
+    return at < s->count && s->processes[at].pid == pid ? &s->processes[at] : NULL;
 }
 
 /* Marks the descendants of the supervisor; returns how many of them live. Parents mostly have the smaller

@@ -6,8 +6,8 @@
  * the kernel gives it the orphans among its descendants, so that they all stay below it in the tree of
  * processes, where they are found in /proc. It also ends them when this program is gone, however that
  * happened: then the pipe of orders from here closes. Only its own death by SIGKILL leaves more than the
- * command behind; it has a process group and a name of its own so that nobody hits it together with this
- * program.
+ * command behind; it has a process group and a name of its own so that what is sent to this program does not
+ * reach it.
  *
  * Orders go down one pipe, reports come up another one; its end is the end of the supervisor. */
 #ifndef GT_OS_SUPERVISOR_H

@@ -1,20 +1,282 @@
-/* The CSV files of a folder, one per sheet.
+/* The CSV files of a folder, one per sheet, byte for byte as pandas' to_csv(index=False) writes them: numbers
+ * as Python's repr, nothing for a null, True and False, lists as Python literals, and a field in quotes only
+ * if it contains a comma, a quote or a line break. Differences: bytes that are not UTF-8 become U+FFFD
+ * because readers would reject the file, and with --csv_safe text that a spreadsheet would take for a formula
+ * begins with '.
  *
  * Each sheet is cut into pieces of some rows, which all threads make and which are written in order
  * (gt_pieces of file.h). */
-#include "output/csv.h"
-#include "output/writers.h"
-
 #include "base/guard.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/team.h"
+#include "compat/python_repr.h"
+#include "output/file.h"
 #include "output/text.h"
+#include "output/writers.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
+
+/* ---- text ---- */
+
+/* Not 0 exactly if a byte of `chunk` equals `byte`. */
+static uint64_t bytes_equal(uint64_t chunk, unsigned char byte)
+{
+    uint64_t ones = 0x0101010101010101u;
+    uint64_t difference = chunk ^ ones * byte;
+    return (difference - ones) & ~difference & 0x8080808080808080u;
+}
+
+static bool is_plain_byte(unsigned char byte)
+{
+    return byte != ',' && byte != '"' && byte != '\n' && byte != '\r' && byte < 0x80;
+}
+
+/* Whether the text is ASCII and needs no quotes. */
+static bool is_plain(const char *bytes, size_t len)
+{
+    uint64_t chunk;
+    for (; len >= sizeof chunk; bytes += sizeof chunk, len -= sizeof chunk) {
+        memcpy(&chunk, bytes, sizeof chunk);
+        if ((chunk & 0x8080808080808080u) | bytes_equal(chunk, ',') | bytes_equal(chunk, '"') |
+            bytes_equal(chunk, '\n') | bytes_equal(chunk, '\r'))
+            return false;
+    }
+    while (len > 0 && is_plain_byte((unsigned char)*bytes)) bytes++, len--;
+    return len == 0;
+}
+
+static bool needs_quotes(gt_str text)
+{
+    for (size_t i = 0; i < text.len; i++)
+        if (text.bytes[i] == ',' || text.bytes[i] == '"' || text.bytes[i] == '\n' || text.bytes[i] == '\r')
+            return true;
+    return false;
+}
+
+static void write_quoted(gt_file *file, gt_str text)
+{
+    gt_file_put(file, '"');
+    const char *place = text.bytes, *end = text.bytes + text.len;
+    const char *quote;
+    while ((quote = memchr(place, '"', (size_t)(end - place)))) {
+        gt_file_write(file, place, (size_t)(quote + 1 - place));
+        gt_file_put(file, '"');
+        place = quote + 1;
+    }
+    gt_file_write(file, place, (size_t)(end - place));
+    gt_file_put(file, '"');
+}
+
+static void write_as_is(gt_file *file, gt_str text)
+{
+    if (is_plain(text.bytes, text.len)) {
+        gt_file_write(file, text.bytes, text.len);
+        return;
+    }
+    gt_buffer repaired = {0};
+    text = gt_utf8_repair(text, &repaired);
+    if (needs_quotes(text)) {
+        write_quoted(file, text);
+    } else {
+        gt_file_write(file, text.bytes, text.len);
+    }
+    gt_buffer_free(&repaired);
+}
+
+static void write_text(gt_file *file, gt_str text)
+{
+    if (file->csv_safe && gt_is_formula(text)) {
+        gt_buffer marked = {0};
+        gt_buffer_add_cstr(&marked, "'");
+        gt_buffer_add(&marked, text.bytes, text.len);
+        write_as_is(file, gt_buffer_str(&marked));
+        gt_buffer_free(&marked);
+    } else {
+        write_as_is(file, text);
+    }
+}
+
+/* ---- cells ---- */
+
+static void write_list(gt_file *file, const gt_table *table, const gt_column *column, size_t row)
+{
+    gt_buffer literal = {0};
+    gt_python_add_cell(&literal, column, row, table->strings);
+    write_text(file, gt_buffer_str(&literal));
+    gt_buffer_free(&literal);
+}
+
+/* What was written last. Values of a column repeat, and so do strings: copying their text is several times
+ * faster than printing it again. */
+enum { RECENT_TEXTS = 64, RECENT_TEXT_MAX = 1024, NUMBER_COPY = 23 };
+
+typedef struct last_number {
+    uint64_t bits;
+    char text[NUMBER_COPY];
+    uint8_t len; /* 0: none */
+} last_number;
+
+typedef struct recent_text {
+    uint32_t id, len; /* len 0: none */
+    size_t at;        /* in the buffer of a file in memory */
+} recent_text;
+
+typedef struct written_cells {
+    last_number *numbers; /* by column */
+    recent_text texts[RECENT_TEXTS];
+} written_cells;
+
+/* Numbers are written to `out`, where there is room for GT_NUMBER_MAX bytes; the place after them is
+ * returned. */
+static inline char *write_number(char *out, last_number *last, uint64_t bits, bool is_float, double number)
+{
+    if (last->bits == bits && last->len) {
+        memcpy(out, last->text, NUMBER_COPY);
+        return out + last->len;
+    }
+    size_t len = is_float ? gt_print_double(out, number) : gt_print_int(out, (int64_t)bits);
+    if (len <= NUMBER_COPY) {
+        last->bits = bits;
+        last->len = (uint8_t)len;
+        memcpy(last->text, out, NUMBER_COPY);
+    }
+    return out + len;
+}
+
+static inline char *write_int(char *out, last_number *last, int64_t value)
+{
+    return write_number(out, last, (uint64_t)value, false, 0);
+}
+
+static inline char *write_float(char *out, last_number *last, double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return write_number(out, last, bits, true, value);
+}
+
+static void write_string(gt_file *file, written_cells *before, const gt_table *table, uint32_t id)
+{
+    recent_text *recent = &before->texts[id % RECENT_TEXTS];
+    if (recent->len && recent->id == id) {
+        char *room = gt_file_room(file, RECENT_TEXT_MAX); /* may move the buffer */
+        memcpy(room, file->buffer + recent->at, recent->len);
+        file->used += recent->len;
+        return;
+    }
+    size_t at = file->used;
+    write_text(file, gt_interner_get(table->strings, id));
+    if (file->in_memory && file->used - at <= RECENT_TEXT_MAX)
+        *recent = (recent_text){id, (uint32_t)(file->used - at), at};
+}
+
+static void write_other_cell(gt_file *file, written_cells *before, const gt_table *table,
+                             const gt_column *column, size_t row)
+{
+    switch (column->type) {
+    case GT_TYPE_STRING:
+        write_string(file, before, table, column->texts[row]);
+        return;
+    case GT_TYPE_BOOL:
+        if (gt_column_is_null(column, row)) return;
+        gt_file_write(file, column->bools[row] ? "True" : "False", column->bools[row] ? 4 : 5);
+        return;
+    default:
+        if (!gt_column_is_null(column, row)) write_list(file, table, column, row);
+    }
+}
+
+/* Neighbouring cells with numbers from column `c` on, each with a comma after it, as far as they fit into the
+ * room that there is for `columns` numbers. Returns the column after them. */
+static size_t write_numbers(gt_file *file, last_number *numbers, const gt_table *table, size_t c, size_t row)
+{
+    enum { COLUMNS_AT_ONCE = 64 };
+    size_t left = table->column_count - c, end = c + (left < COLUMNS_AT_ONCE ? left : COLUMNS_AT_ONCE);
+    char *out = gt_file_room(file, COLUMNS_AT_ONCE * (GT_NUMBER_MAX + 1));
+    for (; c < end; c++) {
+        const gt_column *column = &table->columns[c];
+        if (column->type == GT_TYPE_INT) {
+            int64_t value = column->ints[row];
+            bool is_null = column->nulls && column->nulls[row];
+            if ((uint64_t)value < GT_SHORT_NUMBERS && !is_null) {
+                out += gt_print_short(out, (uint32_t)value, ',');
+                continue;
+            }
+            if (!is_null) out = write_int(out, &numbers[c], value);
+        } else if (column->type == GT_TYPE_FLOAT) {
+            if (!isnan(column->floats[row])) out = write_float(out, &numbers[c], column->floats[row]);
+        } else {
+            break;
+        }
+        *out++ = ',';
+    }
+    file->used = (size_t)(out - file->buffer);
+    return c;
+}
+
+static bool is_empty(const gt_table *table, const gt_column *column, size_t row)
+{
+    return gt_column_is_null(column, row) ||
+           (column->type == GT_TYPE_STRING && gt_interner_get(table->strings, column->texts[row]).len == 0);
+}
+
+static void csv_write_header(gt_file *file, const gt_table *table, const char *line_end)
+{
+    for (size_t c = 0; c < table->column_count; c++) {
+        if (c > 0) gt_file_put(file, ',');
+        const char *name = table->columns[c].name;
+        write_text(file, (gt_str){name, strlen(name)});
+    }
+    /* A single empty field is written as "", so that the line is not taken for an empty line. */
+    if (table->column_count == 1 && !*table->columns[0].name) gt_file_write(file, "\"\"", 2);
+    gt_file_write(file, line_end, strlen(line_end));
+}
+
+/* The rows [begin, end). */
+static void csv_write_rows(gt_file *file, const gt_table *table, size_t begin, size_t end,
+                           const char *line_end)
+{
+    size_t end_len = strlen(line_end);
+    bool is_single = table->column_count == 1;
+    if (table->column_count == 0 || begin == end) return;
+    written_cells before = {.numbers = gt_alloc_zero(table->column_count, sizeof *before.numbers)};
+    for (size_t row = begin; row < end; row++) {
+        for (size_t c = 0; c < table->column_count;) {
+            const gt_column *column = &table->columns[c];
+            if (column->type == GT_TYPE_INT || column->type == GT_TYPE_FLOAT) {
+                c = write_numbers(file, before.numbers, table, c, row);
+                continue;
+            }
+            write_other_cell(file, &before, table, column, row);
+            gt_file_put(file, ',');
+            c++;
+        }
+        if (end_len == 1 && !is_single) { /* instead of the last comma, which is still in the buffer */
+            file->buffer[file->used - 1] = *line_end;
+            continue;
+        }
+        file->used--;
+        if (is_single && is_empty(table, &table->columns[0], row)) gt_file_write(file, "\"\"", 2);
+        gt_file_write(file, line_end, end_len);
+    }
+    gt_free(before.numbers);
+}
+
+void gt_csv_write_lines(gt_file *file, const gt_table *table, const char *line_end)
+{
+    csv_write_header(file, table, line_end);
+    csv_write_rows(file, table, 0, table->row_count, line_end);
+}
+
+void gt_csv_write_more_lines(gt_file *file, const gt_table *table, const char *line_end)
+{
+    csv_write_rows(file, table, 0, table->row_count, line_end);
+}
 
 enum { FILE_NAME_CHARS = 200, PIECE_CELLS = 4096, PIECE_TEXT = 64 * 1024, WRITE_BLOCK = 64 * 1024 };
 
@@ -24,11 +286,10 @@ typedef struct sheet_file {
     size_t number; /* of the file in the output */
     char *path;
     size_t rows_per_piece, piece_count;
-    bool is_in_parts; /* rows are copied before they are written */
-    int descriptor;   /* while pieces are written */
-    int failure;      /* errno */
-    gt_buffer rest;   /* of the text: not a whole block yet */
-    bool is_missing;  /* it could not be created: `error` says why */
+    int descriptor;  /* while pieces are written */
+    int failure;     /* errno */
+    gt_buffer rest;  /* of the text: not a whole block yet */
+    bool is_missing; /* it could not be created: `error` says why */
     gt_error error;
 } sheet_file;
 
@@ -112,7 +373,7 @@ static void write_part(piece_slot *slot, const gt_table *table, size_t most, siz
         slot->rows_of = table;
     }
     gt_table_read_part(table, begin, end, slot->rows);
-    gt_csv_write_rows(&slot->text, slot->rows, 0, end - begin, "\n");
+    csv_write_rows(&slot->text, slot->rows, 0, end - begin, "\n");
 }
 
 static void make_text(const csv_job *j, const place *p, piece_slot *slot)
@@ -123,11 +384,11 @@ static void make_text(const csv_job *j, const place *p, piece_slot *slot)
     text->used = 0;
     size_t most = p->sheet->rows_per_piece, begin = p->number * most, left = table->row_count - begin;
     size_t end = begin + (left < most ? left : most);
-    if (p->number == 0) gt_csv_write_header(text, table, "\n");
-    if (p->sheet->is_in_parts)
+    if (p->number == 0) csv_write_header(text, table, "\n");
+    if (table->source)
         write_part(slot, table, most, begin, end);
     else
-        gt_csv_write_rows(text, table, begin, end, "\n");
+        csv_write_rows(text, table, begin, end, "\n");
 }
 
 static void make_piece(void *context, size_t index, void *slot)
@@ -161,7 +422,7 @@ static void end_slot(void *argument)
 static size_t text_per_row(const gt_table *table)
 {
     enum { ROWS_LOOKED_AT = 64 };
-    if (gt_table_is_read_in_parts(table)) {
+    if (table->source) {
         size_t count = table->row_count < ROWS_LOOKED_AT ? table->row_count : ROWS_LOOKED_AT;
         gt_table *first = gt_table_new_part(table, count);
         gt_table_read_part(table, 0, count, first);
@@ -190,14 +451,15 @@ static bool begin_sheet(csv_job *j, gt_output *output, const char *dir, const ch
                         const gt_table *table)
 {
     size_t dir_len = strlen(dir);
+    bool is_sent = gt_output_is_sent(dir);
     while (dir_len > 1 && dir[dir_len - 1] == '/') dir_len--;
     sheet_file *sheet = &j->sheets[j->sheet_count];
-    *sheet = (sheet_file){.table = table,
-                          .output = output,
-                          .path = gt_format("%.*s/%s.csv", (int)dir_len, dir, name),
-                          .rows_per_piece = rows_per_piece(table),
-                          .is_in_parts = gt_table_is_read_in_parts(table)};
-    for (char *p = sheet->path + dir_len + 1; *p; p++)
+    *sheet =
+        (sheet_file){.table = table,
+                     .output = output,
+                     .path = is_sent ? gt_strdup(dir) : gt_format("%.*s/%s.csv", (int)dir_len, dir, name),
+                     .rows_per_piece = rows_per_piece(table)};
+    for (char *p = sheet->path + dir_len + !is_sent; *p; p++)
         if (*p == '/') *p = '_';
     sheet->number = gt_output_plan_file(output, sheet->path, &j->error);
     if (sheet->number == SIZE_MAX) {
@@ -267,7 +529,7 @@ gt_document_writer gt_csv_writer_begin(gt_output *output, const gt_document *doc
     j->sheets = gt_alloc_zero(count, sizeof *j->sheets);
     gt_name_set names = {0};
     const char *dir = *document->path ? document->path : ".";
-    j->failed = !gt_output_add_folder(output, dir, &j->error);
+    j->failed = !gt_output_is_sent(dir) && !gt_output_add_folder(output, dir, &j->error);
     for (size_t i = 0; i < count && !j->failed; i++)
         j->failed = !begin_sheet(j, output, dir, gt_name_set_add(&names, tables[i]->name, FILE_NAME_CHARS),
                                  tables[i]);

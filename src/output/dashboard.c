@@ -1,8 +1,6 @@
 /* Dashboards are filled here; output/xlsx writes them. */
 #include "output/dashboard.h"
 
-#include <math.h>
-
 gt_dashboard *gt_dashboard_new(const gt_table *sheet)
 {
     gt_dashboard *dashboard = gt_alloc_zero(1, sizeof *dashboard);

@@ -1,4 +1,4 @@
-/* What the first sheet of a workbook shows to the right of its table: texts and figures for people, and
+/* What the first sheet of a workbook shows to the right of its table: texts and figures, and
  * charts. Only workbooks have it; in all other documents the sheet is the table alone.
  *
  *     gt_dashboard *dashboard = gt_dashboard_new(overview);

@@ -25,7 +25,9 @@ bool gt_output_documents(gt_output *output, gt_document *documents, size_t docum
     bool ok = true;
     while (begun < document_count && begun < DOCUMENTS_MAX && ok) {
         const gt_document *document = &documents[begun];
-        writers[begun] = begin[document->kind](output, document, tables, count);
+        const gt_table_list *own = document->tables;
+        writers[begun] =
+            begin[document->kind](output, document, own ? own->items : tables, own ? own->count : count);
         ok = !writers[begun++].failed;
     }
     gt_parallel_each(begun, run_writer, writers);

@@ -96,12 +96,7 @@ static void grow(gt_file *file)
 
 static void write_through(gt_file *file, const void *bytes, size_t len)
 {
-    for (size_t at = 0; at < len && !file->failure;
-         at += GT_FILE_BUFFER) { /* the bytes may be outside memory */
-        gt_memory_poll();
-        size_t part = len - at < GT_FILE_BUFFER ? len - at : GT_FILE_BUFFER;
-        file->failure = write_fully(file->descriptor, APPEND, (const char *)bytes + at, part);
-    }
+    if (!file->failure) file->failure = write_fully(file->descriptor, APPEND, bytes, len);
 }
 
 void gt_file_flush(gt_file *file)
@@ -157,13 +152,12 @@ enum {
     STORE_BUFFER = 256 * 1024,
     READS_PER_RELEASE = 4096,        /* after that many reads, or bytes of long records, */
     BYTES_PER_RELEASE = 1024 * 1024, /* the pages they touched are released */
-    STORE_RESERVE = 1024 * 1024,     /* set aside at a time */
 };
 
 struct gt_temp_store {
     char *path; /* of the document, for error messages */
     int descriptor, failure;
-    uint64_t size, reserved;
+    uint64_t size;
     size_t used;
     char *buffer;
     const uint8_t *map;
@@ -217,21 +211,6 @@ static void add_bytes(gt_temp_store *store, const void *bytes, size_t len)
         store->used += len;
     }
     store->size += len;
-}
-
-static bool reserve(gt_temp_store *store, uint64_t end)
-{
-    if (fallocate(store->descriptor, FALLOC_FL_KEEP_SIZE, 0, (off_t)end) != 0)
-        return errno != ENOSPC && errno != EDQUOT && errno != EFBIG;
-    store->reserved = end;
-    return true;
-}
-
-bool gt_temp_store_has_room(gt_temp_store *store, size_t len)
-{
-    uint64_t end = store->size + sizeof(uint32_t) + len;
-    if (store->failure || len > UINT32_MAX) return false;
-    return end <= store->reserved || reserve(store, end + STORE_RESERVE) || reserve(store, end);
 }
 
 uint64_t gt_temp_store_add(gt_temp_store *store, const void *bytes, size_t len)

@@ -131,9 +131,6 @@ typedef struct gt_temp_store gt_temp_store;
 
 /* Creates the store in the folder of `path`, which must exist. NULL on failure. */
 gt_temp_store *gt_temp_store_open(const char *path, gt_error *error);
-/* Whether the disk has room for one more record of so many bytes, which is then set aside. True also where
- * the file system cannot tell. */
-bool gt_temp_store_has_room(gt_temp_store *store, size_t len);
 /* Adds a record; returns its position. */
 uint64_t gt_temp_store_add(gt_temp_store *store, const void *bytes, size_t len);
 /* Ends adding; from now on records can be read. */

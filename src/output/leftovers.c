@@ -3,9 +3,12 @@
  * ".NAME.tmp-PID-1". They are removed when a file called NAME is written to the same folder again.
  *
  * A file is removed only if its name is exactly of this form, it is an ordinary file of the same user, and no
- * process PID exists. On a file system of several machines the process may run on another one, so files there
- * stay for a day. */
+ * process PID runs. A process that has ended may still be listed, as a zombie, until its parent asks how it
+ * ended; if a launcher was killed with it, the parent is process 1, which in containers may never ask. On a
+ * file system of several machines the process may run on another one, so files there stay for a day. */
 #include "output/leftovers.h"
+#include "base/buffer.h"
+#include "base/error.h"
 #include "base/guard.h"
 #include "base/memory.h"
 #include "os/paths.h"
@@ -14,6 +17,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -65,10 +69,29 @@ static bool is_shared(const char *folder)
     return false;
 }
 
+/* /proc/PID/stat is "PID (NAME) STATE ..."; a name may have parentheses, too. */
+static bool is_zombie(pid_t process)
+{
+    char path[32];
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)process);
+    gt_buffer text = {0};
+    gt_error ignored;
+    bool is_read = gt_read_small_file(path, 4096, &text, &ignored);
+    const char *state = is_read ? strrchr(gt_buffer_str(&text).bytes, ')') : NULL;
+    bool is = state && (strncmp(state, ") Z", 3) == 0 || strncmp(state, ") X", 3) == 0);
+    gt_buffer_free(&text);
+    return is;
+}
+
+static bool has_ended(pid_t process)
+{
+    return kill(process, 0) == 0 ? is_zombie(process) : errno == ESRCH;
+}
+
 static bool may_remove(const char *path, pid_t process, bool is_shared_folder)
 {
     struct stat status;
-    if (kill(process, 0) == 0 || errno != ESRCH || lstat(path, &status) != 0) return false;
+    if (!has_ended(process) || lstat(path, &status) != 0) return false;
     if (!S_ISREG(status.st_mode) || status.st_uid != geteuid() || status.st_nlink != 1) return false;
     return !is_shared_folder || status.st_mtim.tv_sec + DAY_S < time(NULL);
 }

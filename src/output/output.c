@@ -8,7 +8,7 @@
  * take: its holder has blocked the signals in question, so the handler never waits for its own thread.
  * Outputs that are written at the same time do not wait for each other. */
 #include "base/memory.h"
-#include "crew/crew.h"
+#include "procs/procs.h"
 #include "output/leftovers.h"
 #include "output/output.h"
 
@@ -42,6 +42,7 @@ typedef struct document {
     char *temporary; /* where it is written until then; NULL: not created yet */
     mode_t mode;
     enum { WAITING, RENAMED, EXCHANGED, REPLACED } state; /* within a commit */
+    int descriptor; /* of what is sent instead of renamed, in a commit; -1: closed */
 } document;
 
 struct gt_output {
@@ -51,7 +52,7 @@ struct gt_output {
     created *newest;
     pthread_mutex_t creating; /* for `newest`, `leftovers` and the temporary names while files are created */
     gt_leftovers leftovers;   /* in the folder of the document added last */
-    bool csv_safe;
+    bool csv_safe, is_private;
     pid_t owner; /* a forked child does not clean up */
     bool is_listed;
     atomic_flag lock; /* of a listed output: for `newest` and what is on disk; taken after that of the list */
@@ -116,9 +117,26 @@ void gt_output_set_csv_safe(gt_output *output, bool safe)
     output->csv_safe = safe;
 }
 
+void gt_output_set_private(gt_output *output)
+{
+    output->is_private = true;
+}
+
 bool gt_output_is_csv_safe(const gt_output *output)
 {
-    return output->csv_safe;
+    return output ? output->csv_safe : csv_safe_by_default;
+}
+
+static int sent_to = -1;
+
+void gt_output_send_to(int descriptor)
+{
+    sent_to = descriptor;
+}
+
+bool gt_output_is_sent(const char *path)
+{
+    return sent_to >= 0 && path && strcmp(path, "-") == 0;
 }
 
 void gt_output_watch(const gt_output_watcher *watcher)
@@ -150,7 +168,7 @@ static void free_output(void *output)
 
 gt_output *gt_output_new(void)
 {
-    gt_crew_meet();
+    gt_procs_meet();
     gt_output *output = gt_alloc_zero(1, sizeof *output);
     output->owner = getpid();
     output->is_listed = is_watched;
@@ -264,7 +282,10 @@ static int create(gt_output *output, const char *path, bool is_folder, mode_t mo
     unlock_output(output, &before);
 
     if (descriptor >= 0) close(descriptor);
-    if (failure) free_created(item);
+    if (failure)
+        free_created(item);
+    else
+        gt_path_share(path);
     return failure;
 }
 
@@ -358,17 +379,24 @@ size_t gt_output_plan_file(gt_output *output, const char *path, gt_error *error)
     size_t len = strlen(path);
     if (len == 0) return gt_fail(error, "cannot write a file with an empty name"), SIZE_MAX;
     if (path[len - 1] == '/') return gt_fail_writing(error, path, EISDIR), SIZE_MAX;
+    if (gt_output_is_sent(path)) {
+        document sent = {.path = gt_strdup(path), .mode = 0600, .descriptor = -1};
+        sent.target = gt_format("%s/gputally-output", gt_path_temporary_folder());
+        GT_PUSH(output->documents, output->document_count, output->document_capacity, sent);
+        return output->document_count - 1;
+    }
 
     char *folder = gt_path_folder(path);
     bool has_folder = gt_output_add_folder(output, folder, error);
     gt_free(folder);
     if (!has_folder) return SIZE_MAX;
 
-    document added = {.target = resolve(path), .mode = 0666};
+    document added = {.target = resolve(path), .mode = 0666, .descriptor = -1};
     if (!may_replace(output, path, added.target, &added.mode, error)) {
         gt_free(added.target);
         return SIZE_MAX;
     }
+    if (output->is_private) added.mode = 0600;
     added.path = gt_strdup(path);
     GT_PUSH(output->documents, output->document_count, output->document_capacity, added);
     return output->document_count - 1;
@@ -381,7 +409,8 @@ const char *gt_output_create_file(gt_output *output, size_t number, gt_error *er
     planned->temporary = create_temporary(output, planned->target, planned->mode);
     int failure = errno;
     gt_unlock(&output->creating);
-    if (!planned->temporary) gt_fail_writing(error, planned->path, failure);
+    if (!planned->temporary)
+        gt_fail_writing(error, gt_output_is_sent(planned->path) ? planned->target : planned->path, failure);
     return planned->temporary;
 }
 
@@ -406,13 +435,17 @@ static int exchange(const char *a, const char *b)
 }
 
 /* An old file is exchanged with the new one, so that it can be restored; if the file system cannot do that,
- * it is replaced. */
+ * it is replaced. What is sent later loses its name now: a reader that goes away ends the program. */
 static bool place(document *item)
 {
     struct stat old;
     if (!item->temporary) {
         errno = ENOENT;
         return false;
+    }
+    if (gt_output_is_sent(item->path)) {
+        item->descriptor = open(item->temporary, O_RDONLY | O_CLOEXEC);
+        return item->descriptor >= 0 && unlink(item->temporary) == 0;
     }
     bool replaces = lstat(item->target, &old) == 0;
     if (replaces && S_ISDIR(old.st_mode)) {
@@ -433,28 +466,52 @@ static void undo(document *item)
     if (item->state == EXCHANGED) exchange(item->temporary, item->target);
     if (item->state == RENAMED) rename(item->target, item->temporary);
     item->state = WAITING;
+    if (item->descriptor >= 0) close(item->descriptor);
+    item->descriptor = -1;
+}
+
+/* Without the lock: a pipe may be full for as long as its reader likes. */
+static bool send_document(document *item, gt_error *error)
+{
+    enum { STEP = 1 << 16 };
+    char *bytes = gt_alloc(STEP);
+    ssize_t n, sent;
+    bool ok = true;
+    while (ok && ((n = read(item->descriptor, bytes, STEP)) > 0 || (n < 0 && errno == EINTR)))
+        for (ssize_t at = 0; ok && at<n; at += sent> 0 ? sent : 0) {
+            sent = write(sent_to, bytes + at, (size_t)(n - at));
+            ok = sent >= 0 || errno == EINTR;
+        }
+    int failure = ok && n == 0 ? 0 : errno;
+    gt_free(bytes);
+    close(item->descriptor);
+    item->descriptor = -1;
+    return !failure || gt_fail_writing(error, "to standard output", failure);
 }
 
 bool gt_output_commit(gt_output *output, gt_error *error)
 {
     sigset_t before;
     lock_output(output, &before);
-    size_t placed = output->committed_count;
+    size_t first = output->committed_count, placed = first;
     while (placed < output->document_count && place(&output->documents[placed])) placed++;
     int failure = errno;
     bool whole = placed == output->document_count;
     created *kept = NULL;
     if (whole) {
-        for (size_t i = output->committed_count; i < placed; i++)
+        for (size_t i = first; i < placed; i++)
             if (output->documents[i].state == EXCHANGED) unlink(output->documents[i].temporary);
         kept = output->newest;
         output->newest = NULL;
         output->committed_count = placed;
     } else {
-        for (size_t i = placed; i > output->committed_count; i--) undo(&output->documents[i - 1]);
+        for (size_t i = placed; i > first; i--) undo(&output->documents[i - 1]);
     }
     unlock_output(output, &before);
 
     free_created(kept);
-    return whole || gt_fail_writing(error, output->documents[placed].path, failure);
+    bool sent = true;
+    for (size_t i = first; whole && i < placed; i++)
+        if (output->documents[i].descriptor >= 0) sent = send_document(&output->documents[i], error) && sent;
+    return whole ? sent : gt_fail_writing(error, output->documents[placed].path, failure);
 }

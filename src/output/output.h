@@ -23,15 +23,24 @@ typedef struct gt_output gt_output;
 
 gt_output *gt_output_new(void);
 
-/* Whether CSV files are written for spreadsheets, which compute text that begins like a formula: text that
- * begins with = + - @, a tab or a line break and is not a number gets a ' before it. Off by default. */
+/* Whether text in CSV files that a spreadsheet would compute (gt_is_formula) gets a ' before it. Off by
+ * default. Of NULL: whether outputs that are made from now on do so. */
 void gt_output_set_csv_safe(gt_output *output, bool safe);
 bool gt_output_is_csv_safe(const gt_output *output);
 /* The same for all outputs that are made from now on; for the command line. */
 void gt_output_default_csv_safe(bool safe);
 
+/* From now on the name "-" means this descriptor, such as that of standard output, instead of a file: what is
+ * written to it is whole, and sent by the commit, after all files have their names. For the command line. */
+void gt_output_send_to(int descriptor);
+/* Whether a name means that descriptor. False for NULL. */
+bool gt_output_is_sent(const char *path);
+/* From now on, files get the mode 0600, whatever they replace: they have secrets. */
+void gt_output_set_private(gt_output *output);
+
 /* Each writes the tables in their order; any number of these may be called, in any order. Missing folders are
- * created. After a failure, the output can only be freed. Files in a CSV folder are named "<table>.csv". */
+ * created. After a failure, the output can only be freed. Files in a CSV folder are named "<table>.csv"; a
+ * folder that is sent has one table. */
 bool gt_output_csvs(gt_output *output, const char *dir, gt_table *const *tables, size_t count,
                     gt_error *error);
 bool gt_output_xlsx(gt_output *output, const char *path, gt_table *const *tables, size_t count,
@@ -45,7 +54,7 @@ typedef struct gt_sheet_style {
                                  green; NULL: none */
 } gt_sheet_style;
 /* A workbook with one style per table. Nothing becomes a native table that Excel would not accept as one: a
- * sheet without rows, or with names of columns that are empty, too long, or equal but for case. */
+ * sheet without rows, or with names of columns that are empty, too long, or equal except for case. */
 bool gt_output_styled_xlsx(gt_output *output, const char *path, gt_table *const *tables,
                            const gt_sheet_style *styles, size_t count, gt_error *error);
 /* A workbook that is the only document: writes and commits it in one call. After a failure, nothing at `path`
@@ -63,6 +72,7 @@ typedef struct gt_document {
     bool is_written;
     const struct gt_dashboard *dashboard; /* of a workbook (output/dashboard.h); NULL: none */
     const gt_sheet_style *styles;         /* of a workbook, one per table; NULL: none */
+    const gt_table_list *tables;          /* of this document; NULL: those of all */
 } gt_document;
 bool gt_output_documents(gt_output *output, gt_document *documents, size_t document_count,
                          gt_table *const *tables, size_t count, gt_error *error);

@@ -1,7 +1,7 @@
 /* Documents in pieces (gt_pieces of file.h).
  *
  * Threads make the pieces in order, each in one of a few slots. Whoever is done with a piece takes all pieces
- * whose turn has come, unless another thread is doing so; otherwise it makes the next one. So nobody waits
+ * whose turn has come, unless another thread is doing so; otherwise it makes the next one. So no thread waits
  * for a certain piece, and pieces are made while others are written. A piece waits only for its slot, which
  * has a piece that began long before: memory is bounded whatever piece takes longest. */
 #include "output/file.h"
@@ -112,7 +112,6 @@ static void run_one_by_one(const gt_pieces *pieces)
     for (size_t i = 0; i < pieces->other_count; i++) do_other(pieces, i);
     void *slot = gt_alloc_zero(1, pieces->slot_size);
     for (size_t i = 0; i < pieces->count; i++) {
-        gt_memory_poll();
         pieces->make(pieces->context, i, slot);
         pieces->take(pieces->context, i, slot);
     }

@@ -17,8 +17,6 @@
 #include "compat/python_repr.h"
 #include "output/text.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
 /* ---- the file ---- */

@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "base/printing.h"
 #include "compat/python_repr.h"
-#include "crew/crew.h"
+#include "procs/procs.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -177,7 +177,7 @@ bool gt_terminal_use(const char *text)
 /* A launcher may give its processes a terminal of their own, although its output goes to a file. */
 static bool is_terminal(int descriptor)
 {
-    return isatty(descriptor) && !gt_crew_is_several();
+    return isatty(descriptor) && !gt_procs_is_several();
 }
 
 gt_terminal gt_terminal_for(FILE *file)

@@ -1,4 +1,4 @@
-/* Numbers and tables for people, as text in a given width.
+/* Numbers and tables as text in a given width.
  *
  * Everything is printed to terminal->file and depends only on the arguments, so the text is the same on every
  * machine; gt_terminal_for describes a real stream. */

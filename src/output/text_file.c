@@ -13,7 +13,6 @@
 #include <fcntl.h>
 #include <libdeflate.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <zlib.h>

@@ -6,7 +6,6 @@
 #include "base/buffer.h"
 #include "base/memory.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 

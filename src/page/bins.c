@@ -33,9 +33,9 @@ static int64_t bin_start(const gt_page_work *w, size_t bin, size_t bins)
 typedef struct bin_filler {
     const gt_page_work *w;
     gt_table *table;
-    uint32_t names[GT_PAGE_CATEGORIES]; /* string ids */
+    uint32_t names[GT_CATEGORIES]; /* string ids */
     size_t lane, bin;
-    int64_t times[GT_PAGE_CATEGORIES]; /* in the present bin */
+    int64_t times[GT_CATEGORIES]; /* in the present bin */
 } bin_filler;
 
 enum { LANE, BIN, BUSY, CATEGORY };
@@ -44,7 +44,7 @@ static void end_bin(bin_filler *f)
 {
     int64_t busy = 0;
     size_t most = 0;
-    for (size_t i = 0; i < GT_PAGE_CATEGORIES; i++) {
+    for (size_t i = 0; i < GT_CATEGORIES; i++) {
         busy += f->times[i];
         if (f->times[i] > f->times[most]) most = i;
     }
@@ -79,8 +79,8 @@ static void add_busy(const gt_page_work *w, gt_table_list *tables)
                                            {GT_COL_PAGE_CATEGORY, GT_TYPE_STRING}};
     bin_filler f = {.w = w, .table = gt_table_new(GT_SHEET_PAGE_BINS, w->schedule->strings)};
     gt_table_add_columns(f.table, heads, GT_LENGTH(heads));
-    for (size_t c = 0; c < GT_PAGE_CATEGORIES; c++)
-        f.names[c] = gt_interner_add_cstr(f.table->strings, gt_page_category_name((gt_page_category)c));
+    for (size_t c = 0; c < GT_CATEGORIES; c++)
+        f.names[c] = gt_interner_add_cstr(f.table->strings, gt_category_name((gt_category)c));
     size_t next = 0;
     for (f.lane = 0; f.lane < w->lane_count && w->lanes[f.lane].is_stream; f.lane++) {
         int64_t reached = 0;
@@ -88,8 +88,7 @@ static void add_busy(const gt_page_work *w, gt_table_list *tables)
             uint32_t number = w->order[next];
             gt_page_op op = gt_page_op_at(w, number);
             int64_t op_start = gt_page_time(w, op.start_ns), op_end = gt_page_time(w, op.end_ns);
-            add_time(&f, op_start > reached ? op_start : reached, op_end,
-                     w->sums[w->op_sum[number]].category);
+            add_time(&f, op_start > reached ? op_start : reached, op_end, w->op_category[number]);
             if (op_end > reached) reached = op_end;
         }
         end_bin(&f);
@@ -101,7 +100,7 @@ static void add_busy(const gt_page_work *w, gt_table_list *tables)
 
 typedef struct bin_sum {
     uint32_t bin, sum; /* sum: row of page_sums */
-    int64_t count, ns;
+    int64_t count, calls, ns;
 } bin_sum;
 
 typedef struct bin_sums {
@@ -109,16 +108,17 @@ typedef struct bin_sums {
     size_t count, capacity;
 } bin_sums;
 
-static void add_to_bin(bin_sums *sums, gt_map *places, uint32_t bin, uint32_t sum, int64_t count, int64_t ns)
+static void add_to_bin(bin_sums *sums, gt_map *places, bin_sum added)
 {
-    uint32_t *place = gt_map_put(places, bin, sum);
+    uint32_t *place = gt_map_put(places, added.bin, added.sum);
     if (*place == GT_MAP_NONE) {
         *place = (uint32_t)sums->count;
-        GT_PUSH(sums->items, sums->count, sums->capacity, ((bin_sum){.bin = bin, .sum = sum}));
+        GT_PUSH(sums->items, sums->count, sums->capacity, ((bin_sum){.bin = added.bin, .sum = added.sum}));
     }
     bin_sum *item = &sums->items[*place];
-    item->count += count;
-    item->ns = gt_page_add_ns(item->ns, ns);
+    item->count += added.count;
+    item->calls += added.calls;
+    item->ns = gt_page_add_ns(item->ns, added.ns);
 }
 
 /* Joins each two neighbours. */
@@ -127,8 +127,9 @@ static void halve_bins(bin_sums *sums)
     gt_map places = {0};
     bin_sums halved = {0};
     for (size_t i = 0; i < sums->count; i++) {
-        const bin_sum *item = &sums->items[i];
-        add_to_bin(&halved, &places, item->bin / 2, item->sum, item->count, item->ns);
+        bin_sum item = sums->items[i];
+        item.bin /= 2;
+        add_to_bin(&halved, &places, item);
     }
     gt_map_free(&places);
     gt_free(sums->items);
@@ -150,7 +151,7 @@ static size_t find_bin_sums(const gt_page_work *w, bin_sums *sums)
     for (size_t i = 0; i < w->op_count; i++) {
         gt_page_op op = gt_page_op_at(w, i);
         uint32_t bin = (uint32_t)bin_of(w, gt_page_time(w, op.start_ns), bins);
-        add_to_bin(sums, &places, bin, w->op_sum[i], 1, op.end_ns - op.start_ns);
+        add_to_bin(sums, &places, (bin_sum){bin, w->op_sum[i], 1, w->op_begins[i], op.end_ns - op.start_ns});
     }
     gt_map_free(&places);
     for (; sums->count > SUM_ROWS_MAX && bins > 1; bins /= 2) halve_bins(sums);
@@ -160,11 +161,9 @@ static size_t find_bin_sums(const gt_page_work *w, bin_sums *sums)
 
 static size_t add_sums(const gt_page_work *w, gt_table_list *tables)
 {
-    static const gt_column_head heads[] = {{GT_COL_PAGE_BIN, GT_TYPE_INT},
-                                           {GT_COL_PAGE_CALL, GT_TYPE_INT},
-                                           {GT_COL_PAGE_KERNEL, GT_TYPE_INT},
-                                           {GT_COL_PAGE_COUNT, GT_TYPE_INT},
-                                           {GT_COL_PAGE_NS, GT_TYPE_INT}};
+    static const gt_column_head heads[] = {
+        {GT_COL_PAGE_BIN, GT_TYPE_INT},   {GT_COL_PAGE_CALL, GT_TYPE_INT},  {GT_COL_PAGE_KERNEL, GT_TYPE_INT},
+        {GT_COL_PAGE_COUNT, GT_TYPE_INT}, {GT_COL_PAGE_CALLS, GT_TYPE_INT}, {GT_COL_PAGE_NS, GT_TYPE_INT}};
     bin_sums sums = {0};
     size_t bins = find_bin_sums(w, &sums);
     gt_table *table = gt_table_new(GT_SHEET_PAGE_BIN_SUMS, w->schedule->strings);
@@ -179,7 +178,8 @@ static size_t add_sums(const gt_page_work *w, gt_table_list *tables)
             gt_table_set_int(table, 1, i, sum->call);
         gt_table_set_int(table, 2, i, sum->kernel);
         gt_table_set_int(table, 3, i, sums.items[i].count);
-        gt_table_set_int(table, 4, i, sums.items[i].ns);
+        gt_table_set_int(table, 4, i, sums.items[i].calls);
+        gt_table_set_int(table, 5, i, sums.items[i].ns);
     }
     gt_free(sums.items);
     gt_table_list_add(tables, table);

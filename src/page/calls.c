@@ -3,13 +3,12 @@
  * A trace has as many launches as kernels, but few different ones. So a launch is first reduced to numbers
  * that the trace has anyway: its path (paths.h), the string of its input shapes, the name of the call. Only
  * for the combinations that occur, texts are made: how Python prints the shapes, the site. Different
- * combinations may then be the same for people, and are one row.
+ * combinations may then be displayed the same, and are one row.
  *
  *     launch  ->  raw call (path, shapes as JSON, call)  ->  row of page_calls
  *
  * In profiles of JAX, ops have no launching op on the host, and all launches look alike; what the compiler
  * says about ops takes their place. */
-#include "page/nodes.h"
 #include "page/paths.h"
 #include "page/work_parts.h"
 
@@ -31,6 +30,7 @@ typedef struct raw_call {
 typedef struct call_finder {
     gt_page_work *w;
     gt_page_paths paths;
+    uint8_t *op_is_known; /* by host event: some GPU work of it was seen */
     raw_call *raws;
     size_t raw_count, raw_capacity;
     gt_map raw_keys;
@@ -74,7 +74,7 @@ static void read_dims(call_finder *f)
     uint32_t *dims = gt_alloc(f->launch_count * sizeof *dims);
     size_t count = 0;
     for (uint32_t i = 0; i < f->launch_count; i++) {
-        uint32_t op = gt_page_paths_op(&f->paths, f->launch_events[i]);
+        uint32_t op = f->w->launch_ops[f->launch_events[i]];
         if (op == GT_NONE) continue;
         rows[count] = s->events[op].row;
         launches[count++] = i;
@@ -99,7 +99,7 @@ static uint32_t python_of(const gt_schedule *s, uint32_t event, uint32_t op)
 static raw_call describe(call_finder *f, uint32_t event, uint32_t dims)
 {
     const gt_schedule *s = f->w->schedule;
-    uint32_t op = gt_page_paths_op(&f->paths, event);
+    uint32_t op = f->w->launch_ops[event];
     raw_call raw = {.path = f->paths.of_event[event],
                     .call = {.op = op == GT_NONE ? (uint32_t)GT_STR_NONE : s->events[op].name,
                              .shapes = gt_python_literals_of(f->literals, dims),
@@ -123,6 +123,15 @@ static uint32_t raw_of_launch(call_finder *f, size_t launch)
     uint32_t number = *raw = (uint32_t)f->raw_count;
     GT_PUSH(f->raws, f->raw_count, f->raw_capacity, describe(f, event, dims));
     return number;
+}
+
+/* Whether GPU work is the first of the op that it counts for. */
+static bool begins_op(call_finder *f, uint32_t event)
+{
+    uint32_t op = f->w->launch_ops[event];
+    if (op == GT_NONE || f->op_is_known[op]) return false;
+    f->op_is_known[op] = 1;
+    return true;
 }
 
 /* ---- origins ---- */
@@ -163,9 +172,23 @@ static void find_by_origins(call_finder *f)
 {
     gt_page_work *w = f->w;
     const gt_schedule *s = w->schedule;
+    memset(w->op_begins, true, w->op_count);
     for (size_t i = 0; i < s->op_count; i++) w->op_call[i] = raw_of_origin(f, &s->origins[i]);
     for (size_t i = 0; i < w->devices.other_count; i++)
         w->op_call[s->op_count + i] = raw_of_origin(f, &w->devices.others[i].origin);
+}
+
+/* Kernels of graphs: the op that they belong to says more than the call that launched the graph. */
+static void prefer_origins(call_finder *f)
+{
+    gt_page_work *w = f->w;
+    const gt_schedule *s = w->schedule;
+    for (size_t i = 0; s->origins && i < s->op_count; i++) {
+        uint32_t raw = raw_of_origin(f, &s->origins[i]);
+        if (raw == GT_NONE) continue;
+        w->op_call[i] = raw;
+        w->op_begins[i] = !s->origins[i].continues;
+    }
 }
 
 static void find_by_launches(call_finder *f)
@@ -178,11 +201,17 @@ static void find_by_launches(call_finder *f)
     read_dims(f);
     for (size_t i = 0; i < s->point_count; i++)
         raw_of_point[i] = has_launch(&s->points[i]) ? raw_of_launch(f, launch++) : GT_NONE;
-    for (size_t i = 0; i < s->op_count; i++)
-        w->op_call[i] = s->ops[i].point == GT_NONE ? GT_NONE : raw_of_point[s->ops[i].point];
-    for (size_t i = 0; i < w->devices.other_count; i++)
-        w->op_call[s->op_count + i] =
-            w->devices.others[i].event == GT_NONE ? GT_NONE : raw_of_launch(f, launch++);
+    for (size_t i = 0; i < s->op_count; i++) {
+        uint32_t point = s->ops[i].point;
+        w->op_call[i] = point == GT_NONE ? GT_NONE : raw_of_point[point];
+        w->op_begins[i] = point != GT_NONE && begins_op(f, s->points[point].event);
+    }
+    for (size_t i = 0; i < w->devices.other_count; i++) {
+        uint32_t event = w->devices.others[i].event;
+        w->op_call[s->op_count + i] = event == GT_NONE ? GT_NONE : raw_of_launch(f, launch++);
+        w->op_begins[s->op_count + i] = event != GT_NONE && begins_op(f, event);
+    }
+    prefer_origins(f);
     gt_free(raw_of_point);
     gt_free(f->launch_events);
     gt_free(f->launch_dims);
@@ -262,21 +291,26 @@ static void join_rarest(call_finder *f)
     gt_free(calls);
 }
 
-/* From raw calls to rows. */
+/* From raw calls to rows. The call that launched a graph has no work if all its kernels have ops. */
 static void make_rows(call_finder *f)
 {
     gt_page_work *w = f->w;
     uint8_t *wanted = gt_alloc_zero(f->paths.count, 1);
+    uint8_t *has_work = gt_alloc_zero(f->raw_count, 1);
     uint32_t *rows = gt_alloc(f->raw_count * sizeof *rows);
-    for (size_t i = 0; i < f->raw_count; i++) wanted[f->raws[i].path] = 1;
+    for (size_t i = 0; i < w->op_count; i++)
+        if (w->op_call[i] != GT_NONE) has_work[w->op_call[i]] = 1;
+    for (size_t i = 0; i < f->raw_count; i++) wanted[f->raws[i].path] |= has_work[i];
     uint32_t *nodes = gt_page_make_nodes(w, &f->paths, wanted);
     for (size_t i = 0; i < f->raw_count; i++) {
+        if (!has_work[i]) continue;
         f->raws[i].call.node = nodes[f->raws[i].path];
         rows[i] = row_of(f, f->raws[i].call);
     }
     for (size_t i = 0; i < w->op_count; i++)
         if (w->op_call[i] != GT_NONE) w->op_call[i] = rows[w->op_call[i]];
     gt_free(wanted);
+    gt_free(has_work);
     gt_free(nodes);
     gt_free(rows);
 }
@@ -284,11 +318,15 @@ static void make_rows(call_finder *f)
 void gt_page_find_calls(gt_page_work *w)
 {
     const gt_schedule *s = w->schedule;
+    bool all = w->devices.other_count != 0;
+    w->launch_ops = all ? gt_launch_ops_find(s, true) : w->findings->launch_ops;
+    w->op_begins = gt_alloc_zero(w->op_count, sizeof *w->op_begins);
     call_finder f = {.w = w,
-                     .paths = gt_page_paths_new(s, w->devices.other_count != 0),
+                     .paths = gt_page_paths_new(s, all),
+                     .op_is_known = gt_alloc_zero(s->event_count, 1),
                      .literals = gt_python_literals_new(s->strings, GT_PYTHON_TUPLES)};
     w->op_call = gt_alloc(w->op_count * sizeof *w->op_call);
-    if (s->origins)
+    if (s->origins && s->origin != GT_BY_PYTORCH)
         find_by_origins(&f);
     else
         find_by_launches(&f);
@@ -297,6 +335,7 @@ void gt_page_find_calls(gt_page_work *w)
     forget_rows(&f);
     gt_map_free(&f.raw_keys);
     gt_free(f.raws);
+    gt_free(f.op_is_known);
     gt_python_literals_free(f.literals);
     gt_page_paths_free(&f.paths);
 }

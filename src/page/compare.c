@@ -177,20 +177,14 @@ static void add_sentence(gt_buffer *out, const gt_page_comparison *c, const gt_t
 
 /* ---- tiles ---- */
 
-static void put_real(gt_json_writer *w, const char *key, double value)
-{
-    gt_json_key(w, key);
-    gt_json_add_real(w, value);
-}
-
 static void add_tile(gt_json_writer *w, const char *id, const char *label, double before, double value,
                      const char *unit, gt_buffer *detail)
 {
     gt_json_open(w, '{');
     gt_json_put_cstr(w, "id", id);
     gt_json_put_cstr(w, "label", label);
-    put_real(w, "before", before);
-    put_real(w, "value", value);
+    gt_json_put_real(w, "before", before);
+    gt_json_put_real(w, "value", value);
     gt_json_put_cstr(w, "unit", unit);
     gt_json_put_cstr(w, "detail", gt_buffer_str(detail).bytes);
     gt_json_close(w, '}');
@@ -245,8 +239,7 @@ static void add_roofline_tile(gt_json_writer *w, const gt_page_comparison *c)
 static void put_tiles(gt_json_writer *w, const gt_page_comparison *c, const gt_table *waterfall,
                       const gt_table *parts)
 {
-    gt_json_key(w, "tiles");
-    gt_json_open(w, '[');
+    gt_json_put_open(w, "tiles", '[');
     if (waterfall && parts) {
         pair_ns whole = whole_of(waterfall), idle = sum_of(parts, "idle");
         add_time_tile(w, "step", is_per_step(waterfall) ? "step time" : "time", whole);
@@ -274,8 +267,7 @@ static size_t times_met(const gt_table *met, const char *condition)
 static void put_gates(gt_json_writer *w, const gt_page_comparison *c)
 {
     const gt_table *met = gt_table_list_find(c->sheets, GT_SHEET_FAIL_IF);
-    gt_json_key(w, "gates");
-    gt_json_open(w, '[');
+    gt_json_put_open(w, "gates", '[');
     for (size_t i = 0; i < c->condition_count; i++) {
         gt_json_open(w, '{');
         gt_json_put_cstr(w, "condition", c->conditions[i]);

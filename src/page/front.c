@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "json/writer.h"
+#include "model/arch.h"
 #include "page/measures.h"
 #include "page/words.h"
 #include "schema/page.h"
@@ -14,12 +15,6 @@
 enum { SPARK_MAX = 1000 }; /* numbers of a spark line; of more steps, the largest of each stretch */
 
 /* ---- tiles ---- */
-
-static void put_number(gt_json_writer *w, const char *key, double value)
-{
-    gt_json_key(w, key);
-    gt_json_add_real(w, value);
-}
 
 static void put_text(gt_json_writer *w, const char *key, gt_buffer *text)
 {
@@ -38,8 +33,7 @@ static void add_short_number(gt_json_writer *w, double value)
 
 static void put_spark(gt_json_writer *w, const double *values, size_t count)
 {
-    gt_json_key(w, "spark");
-    gt_json_open(w, '[');
+    gt_json_put_open(w, "spark", '[');
     size_t shown = count < 2 ? 0 : count < SPARK_MAX ? count : SPARK_MAX;
     for (size_t i = 0; i < shown; i++) {
         double most = NAN;
@@ -55,7 +49,7 @@ static void open_tile(gt_json_writer *w, const char *id, const char *label, doub
     gt_json_open(w, '{');
     gt_json_put_cstr(w, "id", id);
     gt_json_put_cstr(w, "label", label);
-    put_number(w, "value", value);
+    gt_json_put_real(w, "value", value);
     gt_json_put_cstr(w, "unit", unit);
 }
 
@@ -77,19 +71,35 @@ static double *step_values(const gt_page_measures *m, const double *values, doub
     return result;
 }
 
+/* What there is instead of steps with GPU work. */
+static void add_step_note(const gt_page_measures *m, gt_buffer *out)
+{
+    if (m->server_steps > 0) {
+        gt_words_add_count(out, (uint64_t)m->server_steps);
+        gt_buffer_add_cstr(out, m->server_steps > 1 ? " server steps" : " server step");
+    } else {
+        gt_buffer_add_cstr(out, m->empty_steps > 0 ? "no step with GPU work" : "no steps");
+    }
+}
+
 static void add_step_tile(gt_json_writer *w, const gt_page_measures *m, gt_buffer *detail)
 {
     double step_ns = (double)m->window_ns / m->window_steps;
     gt_time_unit unit = gt_words_time_unit(step_ns);
     open_tile(w, "step", m->has_steps ? "step time" : "time", step_ns / unit.ns, unit.name);
     if (!m->has_steps) {
-        gt_buffer_add_cstr(detail, "the window; the trace has no steps");
+        gt_buffer_add_cstr(detail, "the window; the trace has ");
+        add_step_note(m, detail);
     } else if (m->window_steps > 1) {
         gt_buffer_add_cstr(detail, "mean of ");
         gt_words_add_count(detail, (uint64_t)m->window_steps);
         gt_buffer_add_cstr(detail, " steps");
     } else {
         gt_buffer_add_cstr(detail, "one step");
+    }
+    if (m->capture_ms > 0) {
+        gt_buffer_add_cstr(detail, "; the capture takes ");
+        gt_words_add_time(detail, 1e6 * m->capture_ms);
     }
     close_tile(w, detail, step_values(m, m->step_ns, unit.ns), m->step_count);
 }
@@ -117,6 +127,10 @@ static void add_exposed_tile(gt_json_writer *w, const gt_page_measures *m, gt_pa
         gt_buffer_add_cstr(detail, m->has_steps ? " of a step" : " of the window");
     } else if (m->total_ms[kind] > 0) {
         gt_buffer_add_format(detail, "all %s hidden by other work", is_copy ? "copies are" : "of it is");
+    } else if (is_copy && m->copies > 0) {
+        gt_buffer_add_cstr(detail, "kernels make ");
+        gt_words_add_count(detail, (uint64_t)m->copies);
+        gt_buffer_add_cstr(detail, m->copies > 1 ? " copies: computation" : " copy: computation");
     } else {
         gt_buffer_add_format(detail, "no %s in this trace", is_copy ? "copies" : "communication");
     }
@@ -150,8 +164,7 @@ static void add_roofline_tile(gt_json_writer *w, const gt_page_measures *m, gt_b
 static void put_tiles(gt_json_writer *w, const gt_page_measures *m)
 {
     gt_buffer detail = {0};
-    gt_json_key(w, "tiles");
-    gt_json_open(w, '[');
+    gt_json_put_open(w, "tiles", '[');
     if (m->window_ns > 0) {
         add_step_tile(w, m, &detail);
         if (m->part_count) {
@@ -169,8 +182,7 @@ static void put_tiles(gt_json_writer *w, const gt_page_measures *m)
 
 static void put_bar(gt_json_writer *w, const gt_page_measures *m)
 {
-    gt_json_key(w, "bar");
-    gt_json_open(w, '[');
+    gt_json_put_open(w, "bar", '[');
     for (size_t i = 0; i < m->part_count; i++) {
         if (!m->parts[i].ns) continue;
         gt_json_open(w, '{');
@@ -203,8 +215,7 @@ static void put_notes(gt_json_writer *w, const gt_table_list *work)
     uint64_t host = page_fact(work, "host_events"), host_kept = page_fact(work, "host_kept");
     uint64_t steps = page_fact(work, "steps_left_out"), idle_ns = page_fact(work, "idle_left_out");
     gt_buffer note = {0};
-    gt_json_key(w, "notes");
-    gt_json_open(w, '[');
+    gt_json_put_open(w, "notes", '[');
     if (gpu > gpu_kept) {
         gt_buffer_add_cstr(&note, "The timeline has ");
         gt_words_add_count(&note, gpu_kept);
@@ -248,6 +259,7 @@ static void put_device(gt_json_writer *w, const gt_page_measures *m)
     gt_buffer text = {0};
     bool is_known = m->device && strcmp(m->device, "unknown") != 0;
     gt_buffer_add_cstr(&text, is_known ? m->device : "unknown GPU");
+    if (is_known && m->device_is_deduced) gt_buffer_add_cstr(&text, GT_BY_PROPERTIES);
     if (m->device_count > 1) gt_buffer_add_format(&text, " \u00D7 %.0f", m->device_count);
     gt_json_put_cstr(w, "gpu", m->device || m->device_count > 1 ? gt_buffer_str(&text).bytes : NULL);
     gt_buffer_free(&text);
@@ -257,20 +269,26 @@ void gt_page_add_facts(const gt_page_source *source, gt_buffer *json)
 {
     gt_page_measures m = gt_page_measures_find(source);
     gt_json_writer w = {0};
-    gt_buffer sentence = {0};
+    gt_buffer sentence = {0}, limit = {0}, steps = {0};
     gt_json_open(&w, '{');
     gt_page_add_sentence(&m, &sentence);
     gt_page_add_repair(&m, &sentence);
     put_text(&w, "sentence", &sentence);
+    gt_page_add_limit(&m, &limit);
+    gt_json_put_cstr(&w, "limit", limit.len ? gt_buffer_str(&limit).bytes : NULL);
     put_tiles(&w, &m);
     put_bar(&w, &m);
     put_device(&w, &m);
     gt_json_put_int(&w, "steps", (int64_t)m.steps);
     gt_json_put_cstr(&w, "per", m.has_steps ? "step" : "trace");
+    if (!m.has_steps) add_step_note(&m, &steps);
+    gt_json_put_cstr(&w, "step_note", steps.len ? gt_buffer_str(&steps).bytes : NULL);
     put_notes(&w, source->work);
     gt_json_close(&w, '}');
     gt_buffer_add(json, w.text.bytes, w.text.len);
     gt_buffer_free(&sentence);
+    gt_buffer_free(&limit);
+    gt_buffer_free(&steps);
     gt_json_writer_free(&w);
     gt_page_measures_free(&m);
 }

@@ -14,25 +14,10 @@
 static size_t count_before(const gt_page_work *w, int64_t ns)
 {
     const gt_schedule *s = w->schedule;
-    size_t low = 0, high = s->op_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (s->ops[middle].start_ns < ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    size_t before = low;
-    low = 0;
-    high = w->devices.other_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (w->devices.others[middle].start_ns < ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return before + low;
+    size_t ops, others;
+    GT_BISECT(ops, 0, s->op_count, s->ops[ops].start_ns < ns);
+    GT_BISECT(others, 0, w->devices.other_count, w->devices.others[others].start_ns < ns);
+    return ops + others;
 }
 
 typedef struct stretch {
@@ -122,9 +107,10 @@ static uint32_t launch_of(const gt_page_work *w, size_t op)
 typedef struct gpu_columns {
     gt_table *table;
     int64_t *lane, *start, *ns, *kernel, *call, *launch, *launch_lane;
+    uint8_t *begins;
 } gpu_columns;
 
-enum { LANE, START, NS, KERNEL, CALL, LAUNCH, LAUNCH_LANE };
+enum { LANE, START, NS, KERNEL, CALL, LAUNCH, LAUNCH_LANE, BEGINS };
 
 static void fill_row(const gt_page_work *w, const gpu_columns *c, size_t row, uint32_t number)
 {
@@ -135,6 +121,7 @@ static void fill_row(const gt_page_work *w, const gpu_columns *c, size_t row, ui
     c->ns[row] = op.end_ns - op.start_ns;
     c->kernel[row] = w->op_kernel[number];
     c->call[row] = call;
+    c->begins[row] = w->op_begins[number];
     if (call == GT_NONE) gt_table_set_null(c->table, CALL, row);
     if (launch == GT_NONE) {
         gt_table_set_null(c->table, LAUNCH, row);
@@ -150,10 +137,10 @@ static void fill_row(const gt_page_work *w, const gpu_columns *c, size_t row, ui
 void gt_page_add_gpu(const gt_page_work *w, gt_table_list *tables)
 {
     static const gt_column_head heads[] = {
-        {GT_COL_PAGE_LANE, GT_TYPE_INT},       {GT_COL_PAGE_START, GT_TYPE_INT},
-        {GT_COL_PAGE_NS, GT_TYPE_INT},         {GT_COL_PAGE_KERNEL, GT_TYPE_INT},
-        {GT_COL_PAGE_CALL, GT_TYPE_INT},       {GT_COL_PAGE_LAUNCH, GT_TYPE_INT},
-        {GT_COL_PAGE_LAUNCH_LANE, GT_TYPE_INT}};
+        {GT_COL_PAGE_LANE, GT_TYPE_INT},        {GT_COL_PAGE_START, GT_TYPE_INT},
+        {GT_COL_PAGE_NS, GT_TYPE_INT},          {GT_COL_PAGE_KERNEL, GT_TYPE_INT},
+        {GT_COL_PAGE_CALL, GT_TYPE_INT},        {GT_COL_PAGE_LAUNCH, GT_TYPE_INT},
+        {GT_COL_PAGE_LAUNCH_LANE, GT_TYPE_INT}, {GT_COL_PAGE_BEGINS, GT_TYPE_BOOL}};
     gt_table *table = gt_table_new(GT_SHEET_PAGE_GPU, w->schedule->strings);
     size_t row = 0;
     gt_table_add_columns(table, heads, GT_LENGTH(heads));
@@ -166,7 +153,8 @@ void gt_page_add_gpu(const gt_page_work *w, gt_table_list *tables)
                      columns[KERNEL].ints,
                      columns[CALL].ints,
                      columns[LAUNCH].ints,
-                     columns[LAUNCH_LANE].ints};
+                     columns[LAUNCH_LANE].ints,
+                     columns[BEGINS].bools};
     for (size_t i = 0; i < w->op_count; i++)
         if (keeps(w, w->order[i])) fill_row(w, &c, row++, w->order[i]);
     gt_table_list_add(tables, table);

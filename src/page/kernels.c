@@ -29,7 +29,7 @@ static void join_shortest(gt_page_work *w)
     gt_page_largest largest = gt_page_largest_find(times, count, KERNELS_MAX - 1);
     gt_page_kernel rest = {.name = gt_interner_add_cstr(w->schedule->strings, "other kernels"),
                            .kind = GT_KIND_KERNEL,
-                           .category = GT_PAGE_OTHER,
+                           .category = GT_CATEGORY_OTHER,
                            .min_ns = INT64_MAX};
     for (size_t i = 0; i < count; i++) {
         const gt_page_kernel kernel = w->kernels[i];
@@ -63,7 +63,7 @@ void gt_page_find_kernels(gt_page_work *w)
             *row = (uint32_t)w->kernel_count;
             gt_page_kernel kernel = {.name = op.name,
                                      .kind = op.kind,
-                                     .category = GT_PAGE_OTHER,
+                                     .category = GT_CATEGORY_OTHER,
                                      .communicates = op.communicates,
                                      .min_ns = INT64_MAX};
             GT_PUSH(w->kernels, w->kernel_count, capacity, kernel);
@@ -208,7 +208,7 @@ void gt_page_add_kernels(const gt_page_work *w, gt_table_list *tables)
         gt_column *columns = table->columns;
         columns[NAME].texts[i] = kernel->name;
         columns[SHORT].texts[i] = short_name(table->strings, kernel);
-        gt_table_set_cstr(table, CATEGORY, i, gt_page_category_name(kernel->category));
+        gt_table_set_cstr(table, CATEGORY, i, gt_category_name(kernel->category));
         columns[COUNT].ints[i] = kernel->count;
         columns[NS].ints[i] = kernel->ns;
         columns[MIN_NS].ints[i] = kernel->min_ns;

@@ -102,8 +102,10 @@ static uint32_t *add_streams(gt_page_work *w)
                              .label = gt_interner_add_cstr(strings, "streams with few events"),
                              .device = -1,
                              .is_stream = true,
+                             .judged = true,
                              .shorter_ns = -1};
         for (size_t i = shown; i < count; i++) {
+            rest.judged &= uses[i].stream < w->schedule->stream_count;
             lanes[uses[i].stream] = (uint32_t)shown;
             rest.events += uses[i].events;
         }

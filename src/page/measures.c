@@ -1,7 +1,9 @@
 /* The numbers of the first screen, from sheets and from the tables of schema/page.h. */
 #include "page/measures.h"
 
+#include "analysis/categories.h"
 #include "base/memory.h"
+#include "findings/rules.h"
 #include "page/work.h"
 #include "schema/columns.h"
 #include "schema/page.h"
@@ -83,11 +85,13 @@ static int64_t whole_ns(double ns)
 
 /* ---- the window ---- */
 
-static size_t count_window_steps(const gt_table *steps)
+/* Steps with a name: those of the window, or all. */
+static size_t count_steps(const gt_table *steps, bool in_window)
 {
     size_t count = 0;
     for (size_t row = 0; steps && row < steps->row_count; row++)
-        count += text_at(steps, GT_COL_PAGE_NAME, row) && flag_at(steps, GT_COL_PAGE_IN_WINDOW, row);
+        count += text_at(steps, GT_COL_PAGE_NAME, row) &&
+                 (!in_window || flag_at(steps, GT_COL_PAGE_IN_WINDOW, row));
     return count;
 }
 
@@ -101,26 +105,21 @@ static void find_window(gt_page_measures *m, const gt_page_source *source)
         m->window_ns = fact(overview, "gpu_ops") > 0 ? whole_ns(fact(overview, "window_ns")) : 0;
         m->has_steps = per && strcmp(per, "step") == 0;
         m->steps = fact(overview, "steps");
+        m->empty_steps = fact(overview, "empty_steps");
+        if (!m->has_steps) m->server_steps = (double)count_steps(steps, false);
         m->window_steps = fact(overview, "window_steps");
         m->device = text_fact(overview, "device");
+        m->device_is_deduced = text_fact(overview, "device_by") != NULL;
         m->device_count = fact(overview, "device_count");
+        m->capture_ms = fact(overview, "capture_ms");
     } else {
         m->window_ns = whole_ns(fact(facts, "window_end") - fact(facts, "window_start"));
-        m->window_steps = (double)count_window_steps(steps);
+        m->window_steps = (double)count_steps(steps, true);
         m->has_steps = m->window_steps > 0;
         m->steps = m->has_steps ? (double)steps->row_count : 0;
     }
     if (!(m->window_steps >= 1)) m->window_steps = 1;
     if (!(m->steps >= 0)) m->steps = 0;
-}
-
-static void find_trust(gt_page_measures *m, const gt_table_list *sheets)
-{
-    const char *verdict = text_fact(find_table(sheets, GT_SHEET_OVERVIEW), "verdict");
-    const gt_table *trust = find_table(sheets, GT_SHEET_TRUST);
-    m->is_distrusted = verdict && strcmp(verdict, "do not trust") == 0;
-    size_t row = m->is_distrusted ? row_of(trust, GT_COL_LEVEL, "fail") : SIZE_MAX;
-    if (row != SIZE_MAX) m->distrust = text_at(trust, GT_COL_TEXT, row);
 }
 
 /* ---- parts ---- */
@@ -134,8 +133,6 @@ static gt_page_part_kind kind_of(const char *name)
 
 static void add_part(gt_page_measures *m, gt_page_part_kind kind, const char *name, int64_t ns)
 {
-    if (kind == GT_PART_COMMUNICATION || kind == GT_PART_COPY)
-        name = gt_page_category_name(kind == GT_PART_COPY ? GT_PAGE_COPY : GT_PAGE_COMMUNICATION);
     for (size_t i = 0; i < m->part_count; i++)
         if (m->parts[i].kind == kind && strcmp(m->parts[i].name, name) == 0) {
             m->parts[i].ns += ns;
@@ -169,8 +166,6 @@ static void add_parts_of_balance(gt_page_measures *m, const gt_table *balance)
         double ns = number_at(balance, GT_COL_NS, row);
         gt_page_part_kind kind = kind_of(text_at(balance, GT_COL_KIND, row));
         if (!name || !(fabs(ns) < 0x1p53) || ns == 0) continue;
-        if (kind == GT_PART_COMPUTATION)
-            name = gt_page_category_name(gt_page_category_of_part((gt_str){name, strlen(name)}));
         add_part(m, kind, name, (int64_t)ns);
     }
 }
@@ -183,18 +178,17 @@ static int by_kind_and_time(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-/* The parts of the steps know categories better, but do not cover a window with steps that were left out;
- * then the sheet balance does. */
+/* Without the sheet balance, the parts of the steps, which do not cover a window with steps that were left
+ * out. */
 static void find_parts(gt_page_measures *m, const gt_page_source *source)
 {
     const gt_table *steps = find_table(source->work, GT_SHEET_PAGE_STEPS);
     const gt_table *step_parts = find_table(source->work, GT_SHEET_PAGE_STEP_PARTS);
     const gt_table *balance = find_table(source->sheets, GT_SHEET_BALANCE);
-    if (steps && step_parts) add_parts_of_steps(m, steps, step_parts);
-    if (balance && sum_of_parts(m) != m->window_ns) {
-        m->part_count = 0;
+    if (balance)
         add_parts_of_balance(m, balance);
-    }
+    else if (steps && step_parts)
+        add_parts_of_steps(m, steps, step_parts);
     int64_t rest_ns = m->window_ns - sum_of_parts(m);
     if (rest_ns && m->part_count) add_part(m, GT_PART_REMAINDER, "remainder", rest_ns);
     if (m->part_count) qsort(m->parts, m->part_count, sizeof *m->parts, by_kind_and_time);
@@ -233,8 +227,8 @@ static double computation_us(const gt_table *kernels, const char *only)
     for (size_t row = 0; kernels && row < kernels->row_count; row++) {
         const char *category = text_at(kernels, GT_COL_PAGE_CATEGORY, row);
         double ns = number_at(kernels, GT_COL_PAGE_NS, row);
-        bool computes = category && strcmp(category, gt_page_category_name(GT_PAGE_COMMUNICATION)) != 0 &&
-                        strcmp(category, gt_page_category_name(GT_PAGE_COPY)) != 0;
+        bool computes = category && strcmp(category, gt_category_name(GT_CATEGORY_COMMUNICATION)) != 0 &&
+                        strcmp(category, gt_category_name(GT_CATEGORY_COPY)) != 0;
         if (computes && ns > 0 && (!only || strcmp(category, only) == 0)) sum_ns += ns;
     }
     return sum_ns / 1e3;
@@ -273,8 +267,7 @@ static void find_roofline(gt_page_measures *m, const gt_page_source *source)
         bool has_model = isfinite(ideal_us) && ideal_us > 0;
         bool is_top =
             category &&
-            strcmp(gt_page_category_name(gt_page_category_of_part((gt_str){category, strlen(category)})),
-                   top) == 0;
+            strcmp(gt_category_name(gt_category_of_ops((gt_str){category, strlen(category)})), top) == 0;
         if (has_model) r->ideal_us += ideal_us;
         if (has_model) r->kernel_us += kernel_us;
         if (has_model && is_top) r->top_ideal_us += ideal_us;
@@ -288,17 +281,33 @@ static void find_roofline(gt_page_measures *m, const gt_page_source *source)
 
 /* ---- the first finding ---- */
 
+/* Gain times certainty. The sheet's score is that, too, but lower where a finding stands after others. */
+static double worth_at(const gt_table *findings, size_t row)
+{
+    const char *name = text_at(findings, GT_COL_CONFIDENCE, row);
+    gt_confidence confidence = GT_CONFIDENCE_HIGH;
+    while (name && confidence > GT_CONFIDENCE_LOW && strcmp(gt_confidence_name(confidence), name) != 0)
+        confidence--;
+    return number_at(findings, GT_COL_GAIN_MS, row) * gt_confidence_weight(confidence);
+}
+
 static void find_repair(gt_page_measures *m, const gt_table_list *sheets)
 {
+    double first_ms = 0;
     const gt_table *findings = find_table(sheets, GT_SHEET_FINDINGS);
     for (size_t row = 0; findings && row < findings->row_count; row++) {
         const char *kind = text_at(findings, GT_COL_KIND, row);
         if (flag_at(findings, GT_COL_HINT, row)) continue;
+        double worth_ms = worth_at(findings, row);
+        if (m->repair.id) {
+            m->repair.precedes_more |= worth_ms > 1.001 * first_ms;
+            continue;
+        }
+        first_ms = worth_ms;
         m->repair = (gt_page_repair){.id = text_at(findings, GT_COL_ID, row),
                                      .title = text_at(findings, GT_COL_TITLE, row),
                                      .is_gpu = kind && strcmp(kind, "gpu") == 0,
                                      .gain_pct = number_at(findings, GT_COL_GAIN_PCT, row)};
-        return;
     }
 }
 
@@ -315,7 +324,6 @@ gt_page_measures gt_page_measures_find(const gt_page_source *source)
     gt_page_measures m = {0};
     const gt_table *timeline = find_table(source->sheets, GT_SHEET_GPU_TIMELINE);
     find_window(&m, source);
-    find_trust(&m, source->sheets);
     find_repair(&m, source->sheets);
     if (m.window_ns > 0) {
         find_parts(&m, source);
@@ -324,6 +332,9 @@ gt_page_measures gt_page_measures_find(const gt_page_source *source)
     }
     m.total_ms[GT_PART_COMMUNICATION] = timeline_ms(timeline, "total_comm_time");
     m.total_ms[GT_PART_COPY] = timeline_ms(timeline, "total_memcpy_time");
+    const gt_table *copies = find_table(source->work, GT_SHEET_PAGE_COPIES);
+    for (size_t row = 0; copies && row < copies->row_count; row++)
+        m.copies += number_at(copies, GT_COL_PAGE_COUNT, row);
     return m;
 }
 

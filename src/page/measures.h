@@ -50,6 +50,7 @@ typedef struct gt_page_repair {
     const char *id; /* NULL: there is none */
     const char *title;
     bool is_gpu;
+    bool precedes_more; /* another one gains more with as much certainty, but can only come after it */
     double gain_pct;
 } gt_page_repair;
 
@@ -61,12 +62,15 @@ typedef struct gt_page_measures {
     double steps, window_steps; /* with GPU work; in the window: at least 1 */
     bool has_steps;
     const char *device; /* NULL: unknown */
+    bool device_is_deduced;
     double device_count;
-    bool is_distrusted;
-    const char *distrust; /* why, as a sentence; NULL: no check says */
+    double capture_ms; /* NaN: unknown */
     gt_page_repair repair;
     gt_page_roofline roofline;
     double total_ms[GT_PART_KINDS]; /* COMMUNICATION, COPY: in the whole trace, hidden or not; NaN: unknown */
+    double copies;                  /* in the whole trace, also those that kernels make; 0: unknown */
+    double empty_steps;             /* marked, but without GPU work */
+    double server_steps;            /* that a server marked, if nothing else did */
     /* Per step of the window. */
     size_t step_count;
     double *step_ns, *step_kind_ns[GT_PART_KINDS];
@@ -76,8 +80,11 @@ typedef struct gt_page_measures {
 gt_page_measures gt_page_measures_find(const gt_page_source *source);
 void gt_page_measures_free(gt_page_measures *measures);
 
-/* sentence.c: one sentence, or two if the trace cannot be trusted. What should be bold is between `*`. */
+/* sentence.c: one sentence. What should be bold is between `*`. */
 void gt_page_add_sentence(const gt_page_measures *measures, gt_buffer *out);
+/* If something but computation limits the step, the sentence as a clause without bold words: "the GPU is idle
+ * 60 % ...". Nothing otherwise. */
+void gt_page_add_limit(const gt_page_measures *measures, gt_buffer *out);
 /* Another sentence, after a space, if the first finding is about something else than that sentence. */
 void gt_page_add_repair(const gt_page_measures *measures, gt_buffer *out);
 

@@ -76,8 +76,7 @@ static void note_cut_sheet(gt_page_notes *notes, const gt_table *sheet)
     gt_buffer_add_cstr(&note, time_of(sheet) ? " rows; the page has the " : " rows; the page has the first ");
     gt_words_add_count(&note, SHEET_ROWS_MAX);
     gt_buffer_add_cstr(&note, time_of(sheet) ? " with the most time." : ".");
-    add_note(notes, gt_strdup(gt_buffer_str(&note).bytes));
-    gt_buffer_free(&note);
+    add_note(notes, gt_buffer_take(&note));
 }
 
 typedef struct page_packs {
@@ -178,8 +177,7 @@ static void write_front(const gt_page *page, const gt_page_notes *notes, gt_json
     gt_json_put_cstr(w, "title", page->title);
     gt_json_put_cstr(w, "framework", page->framework);
     gt_json_put_cstr(w, "command", page->command);
-    gt_json_key(w, "sources");
-    gt_json_open(w, '[');
+    gt_json_put_open(w, "sources", '[');
     for (size_t i = 0; i < page->source_count; i++) gt_json_add_cstr(w, page->sources[i].label);
     gt_json_close(w, ']');
     gt_json_put_cstrs(w, "notes", (const char *const *)notes->items, notes->count);

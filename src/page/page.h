@@ -8,8 +8,8 @@
  * afterwards. Texts of a trace are only ever data: they reach the page through packs and escaped JSON, and
  * the page shows them as text.
  *
- * Files: page (the document), pack and pack_columns (tables as compressed columns), work (the tables of a
- * schedule), and what work is made of: lanes, gpu, kernels, calls (paths, nodes), sums, bins, host; idle,
+ * Files: page (the document), pack (tables as compressed columns), work (the tables of a
+ * schedule), and what work is made of: lanes, gpu, kernels, calls (paths), sums, bins, host; idle,
  * steps, copies, memory, evidence, peaks; categories. */
 #ifndef GT_PAGE_PAGE_H
 #define GT_PAGE_PAGE_H
@@ -29,7 +29,7 @@ typedef enum gt_page_kind {
 
 /* The tables of one trace or report. */
 typedef struct gt_page_source {
-    const char *label;           /* for people: "train.json.gz", "rank 3" */
+    const char *label;           /* as displayed: "train.json.gz", "rank 3" */
     const gt_table_list *sheets; /* those of the workbook */
     const gt_table_list *work;   /* those of schema/page.h; NULL: none */
 } gt_page_source;
@@ -46,7 +46,7 @@ typedef struct gt_page {
     size_t source_count;
     const char *const *messages; /* warnings about the trace */
     size_t message_count;
-    /* HTML that stands in the file beside the data, for readers that run no program: escaped by the caller,
+    /* HTML that stands in the file next to the data, for readers that run no program: escaped by the caller,
      * without scripts and styles. Sections of the page take its parts (`data-part`) over. Such a page has its
      * title as it is. */
     const char *document;

@@ -12,23 +12,23 @@
  *          aten::addmm                        main / Net_0 / aten::linear / aten::addmm
  *           cudaLaunchKernel                  the same
  *
- * Functions above a module are left out when nodes are made from paths (nodes.c); here they stay, and an op
+ * Functions above a module are left out when nodes are made from paths (below); here they stay, and an op
  * has a tag, the Python function that called it, so that all events with one path have one site (sites.h).
  *
  * Ops of the backward pass run on a thread of their own. Their path begins with that of the module whose op
  * they belong to, so it must be known before: they are looked at in a second pass. */
 #include "page/paths.h"
 
+#include "base/buffer.h"
 #include "base/memory.h"
 #include "findings/schedule/names.h"
 #include "findings/schedule/sites.h"
-#include "model/model.h"
 #include "page/work_parts.h"
+#include "schema/page.h"
 
 enum { ANNOTATIONS_MAX = 8 }; /* between an op and the function that called it */
 
-static const uint32_t IS_CHOSEN = UINT32_C(1) << 31; /* a bit of op_of: what is inside counts for this op */
-static const uint32_t IS_SITE = UINT32_C(1) << 31;   /* a bit of tags that are no paths */
+static const uint32_t IS_SITE = UINT32_C(1) << 31; /* a bit of tags that are no paths */
 
 uint32_t gt_page_paths_below(gt_page_paths *paths, uint32_t parent, uint8_t kind, uint32_t name, uint32_t tag)
 {
@@ -45,32 +45,11 @@ uint32_t gt_page_paths_below(gt_page_paths *paths, uint32_t parent, uint8_t kind
     return number;
 }
 
-/* ---- names ---- */
-
-/* What names of ops say, found out once for each. */
-enum { OP_SEEN = 1, OP_MODELLED = 2, OP_MODELS_GRADIENT = 4 };
-
-/* What is below an event. */
-enum { MODELLED_BELOW = 1, LAUNCHES_ITSELF = 2 };
-
 typedef struct path_walk {
     const gt_schedule *schedule;
     gt_page_paths *paths;
-    uint8_t *op_names; /* by string id */
-    uint8_t *below;    /* by host event */
     bool all;
 } path_walk;
-
-static bool name_is(const path_walk *w, uint32_t name, uint8_t bit)
-{
-    if (!w->op_names[name]) {
-        const gt_model *model = gt_op_find(gt_interner_get(w->schedule->strings, name));
-        bool has_gradient = model && model->backward_category && model->backward == GT_BACKWARD_KNOWN;
-        w->op_names[name] = (uint8_t)(OP_SEEN | (model && model->evaluate ? OP_MODELLED : 0) |
-                                      (has_gradient ? OP_MODELS_GRADIENT : 0));
-    }
-    return w->op_names[name] & bit;
-}
 
 /* ---- one event ---- */
 
@@ -128,94 +107,29 @@ static uint32_t path_of(const path_walk *w, uint32_t number, uint32_t above)
     return gt_page_paths_below(w->paths, above, GT_NODE_FUNCTION, event->name, 0);
 }
 
-/* ---- the op that launches count for ---- */
-
-/* Finds out what is below events, from the last to the first: children come after their parents. */
-static void look_below(const path_walk *w)
-{
-    const gt_host_event *events = w->schedule->events;
-    for (size_t i = w->schedule->event_count; i-- > 0;) {
-        const gt_host_event *event = &events[i];
-        if (event->parent == GT_NONE || !(event->launches || w->all)) continue;
-        bool is_op = event->kind == GT_KIND_CPU_OP;
-        bool is_call = event->kind == GT_KIND_RUNTIME || event->kind == GT_KIND_DRIVER;
-        uint8_t passed = w->below[i];
-        if (is_op) passed &= MODELLED_BELOW;
-        if (is_op && name_is(w, event->name, OP_MODELLED)) passed |= MODELLED_BELOW;
-        if (is_call) passed |= LAUNCHES_ITSELF;
-        w->below[event->parent] |= passed;
-    }
-}
-
-/* Whether an op is the gradient of one whose model knows it: the outermost op that the engine calls. */
-static bool is_gradient(const path_walk *w, const gt_host_event *op)
-{
-    enum { NEAR = 8 };
-    const gt_schedule *s = w->schedule;
-    const gt_host_event *events = s->events;
-    if (op->parent == GT_NONE || !gt_name_has(s, events[op->parent].name, GT_NAME_BACKWARD)) return false;
-    uint32_t forward = gt_forward_op(s, op->parent);
-    if (forward == GT_NONE) return false;
-    for (size_t i = forward; i < s->event_count && i < (size_t)forward + NEAR; i++) {
-        if (events[i].start_ns >= events[forward].end_ns && i > forward) return false;
-        if (events[i].kind == GT_KIND_CPU_OP && name_is(w, events[i].name, OP_MODELS_GRADIENT)) return true;
-    }
-    return false;
-}
-
-/* Whether all launches below an op count for it. */
-static bool takes_all(const path_walk *w, uint32_t number)
-{
-    const gt_host_event *op = &w->schedule->events[number];
-    if (name_is(w, op->name, OP_MODELLED)) return true;
-    if (w->below[number] & MODELLED_BELOW) return false;
-    return w->below[number] & LAUNCHES_ITSELF || is_gradient(w, op);
-}
-
-static uint32_t op_of(const path_walk *w, uint32_t number, uint32_t above)
-{
-    const gt_host_event *event = &w->schedule->events[number];
-    if (event->kind != GT_KIND_CPU_OP || (above != GT_NONE && above & IS_CHOSEN)) return above;
-    return takes_all(w, number) ? number | IS_CHOSEN : number;
-}
-
 /* ---- all events ---- */
 
 static void walk(const path_walk *w, bool backward)
 {
     const gt_host_event *events = w->schedule->events;
-    uint32_t *paths = w->paths->of_event, *ops = w->paths->op_of;
+    uint32_t *paths = w->paths->of_event;
     size_t count = w->schedule->event_count;
     for (uint32_t i = 0; i < count; i++) {
         const gt_host_event *event = &events[i];
         if (backward != ((event->flags & GT_HOST_BACKWARD) != 0)) continue;
         uint32_t parent = event->parent;
         uint32_t path = parent == GT_NONE ? 0 : paths[parent];
-        if (event->launches || w->all) {
-            path = path_of(w, i, path);
-            ops[i] = op_of(w, i, parent == GT_NONE ? GT_NONE : ops[parent]);
-        } else {
-            ops[i] = GT_NONE;
-        }
-        paths[i] = path;
+        paths[i] = event->launches || w->all ? path_of(w, i, path) : path;
     }
 }
 
 gt_page_paths gt_page_paths_new(const gt_schedule *schedule, bool all)
 {
-    gt_page_paths paths = {.of_event = gt_alloc(schedule->event_count * sizeof *paths.of_event),
-                           .op_of = gt_alloc(schedule->event_count * sizeof *paths.op_of)};
-    path_walk w = {.schedule = schedule,
-                   .paths = &paths,
-                   .op_names = gt_alloc_zero(gt_interner_count(schedule->strings), 1),
-                   .below = gt_alloc_zero(schedule->event_count, 1),
-                   .all = all};
+    gt_page_paths paths = {.of_event = gt_alloc(schedule->event_count * sizeof *paths.of_event)};
+    path_walk w = {.schedule = schedule, .paths = &paths, .all = all};
     GT_PUSH(paths.items, paths.count, paths.capacity, ((gt_page_path){.parent = GT_NONE}));
-    look_below(&w);
     walk(&w, false);
     walk(&w, true);
-    gt_free(w.op_names);
-    gt_free(w.below);
     return paths;
 }
 
@@ -224,6 +138,176 @@ void gt_page_paths_free(gt_page_paths *paths)
     gt_free(paths->items);
     gt_map_free(&paths->children);
     gt_free(paths->of_event);
-    gt_free(paths->op_of);
     *paths = (gt_page_paths){0};
+}
+
+/* ---- nodes ----
+ *
+ * Which call paths does the page show? Those above, made readable:
+ *
+ *     - below a module there are no functions: the modules tell more;
+ *     - an op of autograd's engine is called like the function that it evaluates, and both are one;
+ *     - annotations that differ only in numbers are one, "step #", so that steps share their tree;
+ *     - paths that differ only in tags are one;
+ *     - what is deeper than DEPTH_MAX counts for the node above it. */
+
+enum { DEPTH_MAX = 200 };
+enum { WITH_FUNCTIONS = 1, WITHOUT_FUNCTIONS = 2 }; /* in which form a path is wanted */
+
+/* ---- annotations ---- */
+
+/* The name with each number replaced by "#"; GT_STR_NONE if there is none in it. */
+static uint32_t without_numbers(gt_interner *strings, uint32_t name, gt_buffer *spare)
+{
+    gt_str text = gt_interner_get(strings, name);
+    bool any = false;
+    spare->len = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        bool is_digit = gt_is_digit(text.bytes[i]);
+        any |= is_digit;
+        if (!is_digit)
+            gt_buffer_add(spare, text.bytes + i, 1);
+        else if (!i || !gt_is_digit(text.bytes[i - 1]))
+            gt_buffer_add_cstr(spare, "#");
+    }
+    return any ? gt_interner_add(strings, spare->bytes, spare->len) : (uint32_t)GT_STR_NONE;
+}
+
+/* ---- names ---- */
+
+static const char MODULE[] = "nn.Module: ", ENGINE[] = "autograd::engine::evaluate_function: ";
+
+/* What follows `begin` in a name, "Linear_0" in "nn.Module: Linear_0"; the name itself if it begins
+ * otherwise. */
+static uint32_t name_after(gt_interner *strings, const char *begin, uint32_t name)
+{
+    size_t len = strlen(begin);
+    gt_str text = gt_interner_get(strings, name);
+    if (!gt_str_starts_with(text, begin) || text.len == len) return name;
+    return gt_interner_add(strings, text.bytes + len, text.len - len);
+}
+
+/* By path: the name of its node. */
+static uint32_t *name_paths(gt_interner *strings, const gt_page_paths *paths)
+{
+    uint32_t *names = gt_alloc(paths->count * sizeof *names);
+    gt_map forms = {0}, uses = {0}; /* name -> form; form -> its only name, or GT_STR_NONE */
+    gt_buffer spare = {0};
+    for (size_t i = 0; i < paths->count; i++) {
+        names[i] = paths->items[i].name;
+        if (!i) continue;
+        if (paths->items[i].kind == GT_NODE_MODULE) names[i] = name_after(strings, MODULE, names[i]);
+        if (paths->items[i].kind == GT_NODE_OP) names[i] = name_after(strings, ENGINE, names[i]);
+        if (paths->items[i].kind != GT_NODE_ANNOTATION) continue;
+        uint32_t *form = gt_map_put(&forms, names[i], 0);
+        if (*form == GT_MAP_NONE) *form = without_numbers(strings, names[i], &spare);
+        if (*form == GT_STR_NONE) continue;
+        uint32_t *use = gt_map_put(&uses, *form, 0);
+        *use = *use == GT_MAP_NONE || *use == names[i] ? names[i] : (uint32_t)GT_STR_NONE;
+    }
+    for (size_t i = 1; i < paths->count; i++) {
+        if (paths->items[i].kind != GT_NODE_ANNOTATION) continue;
+        uint32_t form = gt_map_get(&forms, names[i], 0);
+        if (form != GT_STR_NONE && gt_map_get(&uses, form, 0) == GT_STR_NONE) names[i] = form;
+    }
+    gt_buffer_free(&spare);
+    gt_map_free(&forms);
+    gt_map_free(&uses);
+    return names;
+}
+
+/* ---- nodes ---- */
+
+typedef struct node_maker {
+    gt_page_work *w;
+    size_t capacity;
+    gt_map numbers; /* (parent, name), kind -> node */
+} node_maker;
+
+static uint32_t node_below(node_maker *m, uint32_t parent, uint8_t kind, uint32_t name)
+{
+    gt_page_work *w = m->w;
+    uint8_t depth = parent == GT_NONE ? 0 : (uint8_t)(w->nodes[parent].depth + 1);
+    if (depth >= DEPTH_MAX) return parent;
+    uint32_t *number = gt_map_put(&m->numbers, (uint64_t)parent << 32 | name, kind);
+    if (*number != GT_MAP_NONE) return *number;
+    *number = (uint32_t)w->node_count;
+    gt_page_node node = {.parent = parent, .name = name, .kind = kind, .depth = depth};
+    uint32_t made = *number;
+    GT_PUSH(w->nodes, w->node_count, m->capacity, node);
+    return made;
+}
+
+/* Whether a path has no node of its own: the function that autograd's engine evaluates. */
+static bool is_same(const gt_page_paths *paths, const uint32_t *names, size_t path)
+{
+    const gt_page_path *item = &paths->items[path];
+    bool is_shortened = names[item->parent] != paths->items[item->parent].name;
+    return item->kind == GT_NODE_OP && paths->items[item->parent].kind == GT_NODE_OP && is_shortened &&
+           names[item->parent] == names[path];
+}
+
+/* In which forms paths are wanted: those above a wanted one are, too. */
+static uint8_t *find_forms(const gt_page_paths *paths, const uint8_t *wanted)
+{
+    uint8_t *forms = gt_alloc_zero(paths->count, 1);
+    for (size_t i = paths->count; i-- > 1;) {
+        const gt_page_path *path = &paths->items[i];
+        if (wanted[i]) forms[i] |= path->has_module ? WITHOUT_FUNCTIONS : WITH_FUNCTIONS;
+        forms[path->parent] |= forms[i];
+    }
+    return forms;
+}
+
+uint32_t *gt_page_make_nodes(gt_page_work *w, const gt_page_paths *paths, const uint8_t *wanted)
+{
+    node_maker m = {.w = w};
+    uint32_t *names = name_paths(w->schedule->strings, paths);
+    uint32_t *with = gt_no_events(paths->count), *without = gt_no_events(paths->count);
+    uint8_t *forms = find_forms(paths, wanted);
+    for (size_t i = 1; i < paths->count; i++) {
+        const gt_page_path *path = &paths->items[i];
+        bool same = is_same(paths, names, i);
+        with[i] = with[path->parent];
+        without[i] = without[path->parent];
+        if (forms[i] & WITH_FUNCTIONS && !same) with[i] = node_below(&m, with[i], path->kind, names[i]);
+        if (forms[i] & WITHOUT_FUNCTIONS && !same && path->kind != GT_NODE_FUNCTION)
+            without[i] = node_below(&m, without[i], path->kind, names[i]);
+    }
+    for (size_t i = 1; i < paths->count; i++)
+        if (paths->items[i].has_module) with[i] = without[i];
+    gt_map_free(&m.numbers);
+    gt_free(names);
+    gt_free(without);
+    gt_free(forms);
+    return with;
+}
+
+/* ---- the table ---- */
+
+void gt_page_add_nodes(const gt_page_work *w, gt_table_list *tables)
+{
+    static const char *const kinds[] = {[GT_NODE_MODULE] = "module",
+                                        [GT_NODE_FUNCTION] = "function",
+                                        [GT_NODE_ANNOTATION] = "annotation",
+                                        [GT_NODE_OP] = "op"};
+    static const gt_column_head heads[] = {{GT_COL_PAGE_PARENT, GT_TYPE_INT},
+                                           {GT_COL_PAGE_KIND, GT_TYPE_STRING},
+                                           {GT_COL_PAGE_NAME, GT_TYPE_STRING}};
+    enum { PARENT, KIND, NAME };
+    gt_table *table = gt_table_new(GT_SHEET_PAGE_NODES, w->schedule->strings);
+    uint32_t ids[GT_LENGTH(kinds)];
+    for (size_t i = 0; i < GT_LENGTH(kinds); i++) ids[i] = gt_interner_add_cstr(table->strings, kinds[i]);
+    gt_table_add_columns(table, heads, GT_LENGTH(heads));
+    gt_table_add_rows(table, w->node_count);
+    for (size_t i = 0; i < w->node_count; i++) {
+        const gt_page_node *node = &w->nodes[i];
+        if (node->parent == GT_NONE)
+            gt_table_set_null(table, PARENT, i);
+        else
+            gt_table_set_int(table, PARENT, i, node->parent);
+        table->columns[KIND].texts[i] = ids[node->kind];
+        table->columns[NAME].texts[i] = node->name;
+    }
+    gt_table_list_add(tables, table);
 }

@@ -5,6 +5,7 @@
 
 #include "base/map.h"
 #include "findings/schedule/schedule.h"
+#include "page/work_parts.h"
 
 /* A node of the tree of paths; a parent comes before its children. */
 typedef struct gt_page_path {
@@ -20,7 +21,6 @@ typedef struct gt_page_paths {
     size_t count, capacity;
     gt_map children;    /* (parent, name), (kind, tag) -> path */
     uint32_t *of_event; /* by host event: its path */
-    uint32_t *op_of;    /* by host event: the op that its launches count for, see gt_page_paths_op */
 } gt_page_paths;
 
 /* The paths of all host events with launches; `all`: also of the others. */
@@ -31,14 +31,10 @@ void gt_page_paths_free(gt_page_paths *paths);
 uint32_t gt_page_paths_below(gt_page_paths *paths, uint32_t parent, uint8_t kind, uint32_t name,
                              uint32_t tag);
 
-/* The op that a launch counts for, as in the sheet unified_perf_summary (analysis/pytorch/unified_events.c):
- * the outermost one that has a performance model, or that launches itself and has no modelled one below it;
- * GT_NONE if there is none, and for events without launches. */
-static inline uint32_t gt_page_paths_op(const gt_page_paths *paths, uint32_t event)
-{
-    const uint32_t is_chosen = UINT32_C(1) << 31;
-    uint32_t op = paths->op_of[event];
-    return op == GT_NONE ? GT_NONE : op & ~is_chosen;
-}
+/* Makes the nodes of the paths that are `wanted`, one byte per path. Returns, by path, its node; GT_NONE for
+ * the empty path. The caller frees it. */
+uint32_t *gt_page_make_nodes(gt_page_work *w, const gt_page_paths *paths, const uint8_t *wanted);
+
+void gt_page_add_nodes(const gt_page_work *w, gt_table_list *tables);
 
 #endif

@@ -2,7 +2,6 @@
  * holds the page's program compressed. */
 #include "page/program.h"
 
-#include "base/memory.h"
 #include "base/raise.h"
 #include "output/text.h"
 

@@ -1,23 +1,24 @@
 /* The verdict in one sentence: what limits the step? The first of these that is true:
  *
- *     no GPU work          "The trace has no GPU work."
+ *     no GPU events        "The trace has no GPU events."
  *     idle, 10 % or more   "The GPU is idle *60 %* of a *77.7 ms* step: it waits for the data loader."
  *     communication, ...   "Communication that nothing hides takes *35 %* of a *77.7 ms* step."
  *     copies, ...          "Copies that nothing hides take *12 %* of a *77.7 ms* step."
- *     busy                 "The GPU works *97 %* of a *31.0 ms* step; most of it is matrix products, at *62
- * %* of the roofline."
+ *     busy                 "The GPU works *97 %* of a *31.0 ms* step; most of it is matrix products, at
+ *                          *62 %* of the roofline."
  *
- * Of idle time, communication and copies the largest counts. A trace that cannot be trusted gets a sentence
- * before this one that says so.
+ * Of idle time, communication and copies the largest counts.
  *
  * This is where time goes. Findings are ordered by what a repair gains and how certain that is, so the first
  * one may be about something else: the GPU waits for the data loader a little longer than for an operator on
- * the CPU, but the repair of the latter gains more. Then the page says so in a second sentence. */
+ * the CPU, but the repair of the latter gains more. Then the page says so in a second sentence. The one
+ * exception from that order is launch_bound, which stands after what has to be repaired before it. */
 #include "page/measures.h"
 
 #include "base/memory.h"
 #include "page/words.h"
 
+#include <ctype.h>
 #include <string.h>
 
 static const double important = 0.1; /* share of the window from which something limits the step */
@@ -129,20 +130,6 @@ static void add_busy(const gt_page_measures *m, gt_buffer *out)
     gt_buffer_add_cstr(out, ".");
 }
 
-/* A text of others, in which nothing is bold. */
-static void add_plain(const char *text, gt_buffer *out)
-{
-    for (; *text; text++)
-        if (*text != '*') gt_buffer_add(out, text, 1);
-}
-
-static void add_distrust(const gt_page_measures *m, gt_buffer *out)
-{
-    gt_buffer_add_cstr(out, "*Do not trust this trace.* ");
-    add_plain(m->distrust ? m->distrust : "", out);
-    if (m->distrust && *m->distrust) gt_buffer_add_cstr(out, " ");
-}
-
 /* What limits the step; COMPUTATION: nothing else does. */
 static gt_page_part_kind limit_of(const gt_page_measures *m)
 {
@@ -154,9 +141,8 @@ static gt_page_part_kind limit_of(const gt_page_measures *m)
 
 void gt_page_add_sentence(const gt_page_measures *m, gt_buffer *out)
 {
-    if (m->is_distrusted) add_distrust(m, out);
     if (m->window_ns <= 0) {
-        gt_buffer_add_cstr(out, "The trace has no GPU work.");
+        gt_buffer_add_cstr(out, "The trace has no GPU events.");
         return;
     }
     gt_page_part_kind limit = limit_of(m);
@@ -166,6 +152,24 @@ void gt_page_add_sentence(const gt_page_measures *m, gt_buffer *out)
         add_idle(m, out);
     else
         add_exposed(m, limit, out);
+}
+
+/* A text in which nothing is bold. */
+static void add_plain(const char *text, gt_buffer *out)
+{
+    for (; *text; text++)
+        if (*text != '*') gt_buffer_add(out, text, 1);
+}
+
+void gt_page_add_limit(const gt_page_measures *m, gt_buffer *out)
+{
+    gt_buffer sentence = {0};
+    if (m->window_ns <= 0 || limit_of(m) == GT_PART_COMPUTATION) return;
+    gt_page_add_sentence(m, &sentence);
+    sentence.bytes[0] = (char)tolower((unsigned char)sentence.bytes[0]);
+    sentence.len--; /* the full stop */
+    add_plain(gt_buffer_str(&sentence).bytes, out);
+    gt_buffer_free(&sentence);
 }
 
 /* ---- the first finding ---- */
@@ -202,7 +206,10 @@ static bool is_about_limit(const gt_page_measures *m)
 void gt_page_add_repair(const gt_page_measures *m, gt_buffer *out)
 {
     if (!m->repair.id || !m->repair.title || m->window_ns <= 0 || !m->part_count || is_about_limit(m)) return;
-    gt_buffer_add_cstr(out, " What to repair first, by gain and certainty, is something else: ");
+    gt_buffer_add_cstr(out, m->repair.precedes_more
+                                ? " What to repair first, although it gains less, is something else, because "
+                                  "no CUDA or HIP graph can contain it: "
+                                : " What to repair first, by gain and certainty, is something else: ");
     add_plain(m->repair.title, out);
     if (m->repair.gain_pct > 0) {
         gt_buffer_add_cstr(out, " (up to *");

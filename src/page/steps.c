@@ -58,7 +58,9 @@ static gpu_steps profiler_steps(const gt_schedule *schedule)
     for (size_t i = 0; i < schedule->used_step_count; i++) {
         const gt_step_times *step = &schedule->steps[schedule->used_steps[i]];
         int64_t start_ns = schedule->ops[step->first_op].start_ns;
-        add_step(&steps, (gpu_step){start_ns, start_ns, step->name, NULL});
+        const char *phase = NULL;
+        if (schedule->listed) phase = gt_serving_phase_name(schedule->listed->steps[step->listed].phase);
+        add_step(&steps, (gpu_step){start_ns, start_ns, step->name, phase});
     }
     if (!steps.count) return steps;
     if (steps.count == 1) { /* the window, which may begin before its first op */
@@ -222,8 +224,8 @@ static gpu_steps find_steps(const gt_schedule *schedule)
 /* ---- their parts ---- */
 
 enum {
-    IDLE = GT_OP_CLASSES * GT_PAGE_CATEGORIES, /* before it: categories of each class of ops */
-    OUTSIDE = IDLE + GT_CAUSES,                /* idle, but not in the window */
+    IDLE = GT_OP_CLASSES * GT_CATEGORIES, /* before it: categories of each class of ops */
+    OUTSIDE = IDLE + GT_CAUSES,           /* idle, but not in the window */
     PARTS
 };
 
@@ -254,7 +256,7 @@ static void add_busy(void *context, size_t op, int64_t start_ns, int64_t end_ns)
     part_sums *sums = context;
     const gt_page_work *w = sums->work;
     size_t class = gt_op_class_of(&w->schedule->ops[op]);
-    add_stretch(sums, class * GT_PAGE_CATEGORIES + w->sums[w->op_sum[op]].category, start_ns, end_ns);
+    add_stretch(sums, class * GT_CATEGORIES + w->op_category[op], start_ns, end_ns);
 }
 
 static part_times *find_parts(const gt_page_work *w, const gpu_steps *steps)
@@ -315,8 +317,8 @@ static void name_parts(gt_interner *strings, part_name names[PARTS])
     for (int i = 0; i < PARTS; i++) {
         const char *part = i >= OUTSIDE ? "outside"
                            : i >= IDLE  ? gt_cause_name((gt_cause)(i - IDLE))
-                                        : gt_page_category_name((gt_page_category)(i % GT_PAGE_CATEGORIES));
-        const char *kind = i >= IDLE ? "idle" : kinds[i / GT_PAGE_CATEGORIES];
+                                        : gt_category_name((gt_category)(i % GT_CATEGORIES));
+        const char *kind = i >= IDLE ? "idle" : kinds[i / GT_CATEGORIES];
         names[i] = (part_name){gt_interner_add_cstr(strings, part), gt_interner_add_cstr(strings, kind)};
     }
 }

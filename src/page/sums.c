@@ -1,9 +1,12 @@
-/* How long did the GPU work for each call, kernel by kernel? Exact sums over all ops of all devices. */
+/* How long did the GPU work for each call, kernel by kernel, and at what kind of work? Exact sums over all
+ * ops of all devices. */
 #include "page/work_parts.h"
 
 #include "base/map.h"
 #include "base/memory.h"
 #include "schema/page.h"
+
+#include <string.h>
 
 enum { SUMS_MAX = 100000 };
 
@@ -35,6 +38,7 @@ static void add_up(gt_page_work *w)
         gt_page_op op = gt_page_op_at(w, i);
         gt_page_sum *sum = &w->sums[at->sum];
         sum->count++;
+        sum->calls += w->op_begins[i];
         sum->ns = gt_page_add_ns(sum->ns, op.end_ns - op.start_ns);
         w->op_sum[i] = at->sum;
     }
@@ -59,6 +63,7 @@ static void join_shortest(gt_page_work *w)
         places[i] = sum_of(w, &rows, &capacity, call, sums[i].kernel);
         gt_page_sum *sum = &w->sums[places[i]];
         sum->count += sums[i].count;
+        sum->calls += sums[i].calls;
         sum->ns = gt_page_add_ns(sum->ns, sums[i].ns);
     }
     for (size_t i = 0; i < w->op_count; i++) w->op_sum[i] = places[w->op_sum[i]];
@@ -68,46 +73,44 @@ static void join_shortest(gt_page_work *w)
     gt_free(sums);
 }
 
-/* What a trace that is not of PyTorch says about the kind of an op's work. */
-static uint32_t category_of(const gt_page_work *w, size_t op)
-{
-    const gt_schedule *s = w->schedule;
-    if (op >= s->op_count) return w->devices.others[op - s->op_count].category;
-    return s->categories ? s->categories[op] : (uint32_t)GT_STR_NONE;
-}
+/* ---- categories ---- */
 
-/* The category of each sum, by its first op. */
+/* Of the scheduled device, those of the findings; of others, the same rules. */
 static void find_categories(gt_page_work *w)
 {
-    gt_page_categories *categories = gt_page_categories_new(w->schedule->strings);
-    uint8_t *is_done = gt_alloc_zero(w->sum_count, 1);
-    for (size_t i = 0; i < w->op_count; i++) {
-        uint32_t number = w->op_sum[i];
-        gt_page_sum *sum = &w->sums[number];
-        if (is_done[number]) continue;
-        is_done[number] = 1;
-        const gt_page_call *call = sum->call == GT_NONE ? NULL : &w->calls[sum->call];
-        sum->category = (uint8_t)gt_page_categories_find(categories, call ? call->op : (uint32_t)GT_STR_NONE,
-                                                         category_of(w, i), &w->kernels[sum->kernel],
-                                                         call && call->in_optimizer);
+    const gt_schedule *s = w->schedule;
+    gt_categories *categories = gt_categories_new(s->strings);
+    w->op_category = gt_alloc(w->op_count);
+    memcpy(w->op_category, w->findings->categories, s->op_count);
+    for (size_t i = 0; i < w->devices.other_count; i++) {
+        const gt_other_op *op = &w->devices.others[i];
+        gt_gpu_work work = {.name = op->name,
+                            .said = op->category,
+                            .copies = op->kind != GT_KIND_KERNEL,
+                            .communicates = op->communicates};
+        gt_gpu_work_launched(s, w->launch_ops, op->event, &work);
+        w->op_category[s->op_count + i] = (uint8_t)gt_categories_find(categories, &work);
     }
-    gt_free(is_done);
-    gt_page_categories_free(categories);
+    gt_categories_free(categories);
+    for (size_t i = w->op_count; i-- > 0;) w->sums[w->op_sum[i]].category = w->op_category[i];
 }
 
-/* The category of a kernel is the one with most of its time. */
+/* Those of the sheet kernel_summary; a kernel that only other devices have gets that of its first op. */
 static void judge_kernels(gt_page_work *w)
 {
-    int64_t(*times)[GT_PAGE_CATEGORIES] = gt_alloc_zero(w->kernel_count, sizeof *times);
-    for (size_t i = 0; i < w->sum_count; i++) {
-        const gt_page_sum *sum = &w->sums[i];
-        int64_t *time = &times[sum->kernel][sum->category];
-        *time = gt_page_add_ns(*time, gt_page_add_ns(sum->ns, 1)); /* kernels without a duration count, too */
+    gt_table *known = gt_kernel_categories(w->schedule, w->op_category);
+    uint32_t *places = gt_no_events(gt_interner_count(w->schedule->strings)); /* by string id of the name */
+    for (uint32_t row = 0; row < known->row_count; row++) places[known->columns[0].texts[row]] = row;
+    for (size_t i = w->op_count; i-- > w->schedule->op_count;)
+        w->kernels[w->op_kernel[i]].category = w->op_category[i];
+    for (size_t i = 0; i < w->kernel_count; i++) {
+        uint32_t row = places[w->kernels[i].name];
+        if (row == GT_NO_EVENT) continue;
+        gt_str name = gt_interner_get(known->strings, known->columns[1].texts[row]);
+        w->kernels[i].category = (uint8_t)gt_category_named(name);
     }
-    for (size_t i = 0; i < w->kernel_count; i++)
-        for (uint8_t c = 0; c < GT_PAGE_CATEGORIES; c++)
-            if (times[i][c] > times[i][w->kernels[i].category]) w->kernels[i].category = c;
-    gt_free(times);
+    gt_free(places);
+    gt_table_free(known);
 }
 
 void gt_page_find_sums(gt_page_work *w)
@@ -120,11 +123,11 @@ void gt_page_find_sums(gt_page_work *w)
 
 void gt_page_add_sums(const gt_page_work *w, gt_table_list *tables)
 {
-    static const gt_column_head heads[] = {{GT_COL_PAGE_CALL, GT_TYPE_INT},
-                                           {GT_COL_PAGE_KERNEL, GT_TYPE_INT},
-                                           {GT_COL_PAGE_COUNT, GT_TYPE_INT},
-                                           {GT_COL_PAGE_NS, GT_TYPE_INT}};
-    enum { CALL, KERNEL, COUNT, NS };
+    static const gt_column_head heads[] = {
+        {GT_COL_PAGE_CALL, GT_TYPE_INT},  {GT_COL_PAGE_KERNEL, GT_TYPE_INT},
+        {GT_COL_PAGE_COUNT, GT_TYPE_INT}, {GT_COL_PAGE_CALLS, GT_TYPE_INT},
+        {GT_COL_PAGE_NS, GT_TYPE_INT},    {GT_COL_PAGE_CATEGORY, GT_TYPE_STRING}};
+    enum { CALL, KERNEL, COUNT, CALLS, NS, CATEGORY };
     gt_table *table = gt_table_new(GT_SHEET_PAGE_SUMS, w->schedule->strings);
     gt_table_add_columns(table, heads, GT_LENGTH(heads));
     gt_table_add_rows(table, w->sum_count);
@@ -134,7 +137,9 @@ void gt_page_add_sums(const gt_page_work *w, gt_table_list *tables)
         if (sum->call == GT_NONE) gt_table_set_null(table, CALL, i);
         table->columns[KERNEL].ints[i] = sum->kernel;
         table->columns[COUNT].ints[i] = sum->count;
+        table->columns[CALLS].ints[i] = sum->calls;
         table->columns[NS].ints[i] = sum->ns;
+        gt_table_set_cstr(table, CATEGORY, i, gt_category_name(sum->category));
     }
     gt_table_list_add(tables, table);
 }

@@ -94,6 +94,9 @@ static void free_work(gt_page_work *w)
     gt_free(w->op_kernel);
     gt_free(w->op_call);
     gt_free(w->op_sum);
+    gt_free(w->op_category);
+    gt_free(w->op_begins);
+    if (w->launch_ops != w->findings->launch_ops) gt_free(w->launch_ops);
     gt_free(w->order);
     gt_free(w->lanes);
     gt_free(w->thread_lane);

@@ -18,25 +18,4 @@ gt_page_limits gt_page_limits_default(void);
  * schedule's. The interner gets new strings, so only one thread at a time may use it. */
 void gt_page_add_work(const gt_findings *findings, const gt_page_limits *limits, gt_table_list *tables);
 
-/* What the page has colours for. */
-typedef enum gt_page_category {
-    GT_PAGE_GEMM,
-    GT_PAGE_ATTENTION,
-    GT_PAGE_CONVOLUTION,
-    GT_PAGE_NORMALISATION,
-    GT_PAGE_ELEMENTWISE,
-    GT_PAGE_REDUCTION,
-    GT_PAGE_OPTIMIZER,
-    GT_PAGE_OTHER,
-    GT_PAGE_COMMUNICATION,
-    GT_PAGE_COPY,
-    GT_PAGE_CATEGORIES
-} gt_page_category;
-/* "GEMM", "attention", "convolution", "normalisation", "elementwise", "reduction", "optimizer", "other",
- * "communication", "copy". */
-const char *gt_page_category_name(gt_page_category category);
-/* The category of a part of the sheet balance that is not idle time, by its name. Kernels of ops that the
- * sheet calls "other" are GT_PAGE_OTHER here, although their own names may say more. */
-gt_page_category gt_page_category_of_part(gt_str part);
-
 #endif

@@ -11,6 +11,7 @@
 #ifndef GT_PAGE_WORK_PARTS_H
 #define GT_PAGE_WORK_PARTS_H
 
+#include "findings/categories.h"
 #include "findings/schedule/all_devices.h"
 #include "page/work.h"
 
@@ -27,7 +28,7 @@ typedef struct gt_page_lane {
 typedef struct gt_page_kernel {
     uint32_t name;     /* string id */
     uint8_t kind;      /* gt_event_kind: KERNEL, MEMCPY or MEMSET */
-    uint8_t category;  /* gt_page_category: the one with most of its time */
+    uint8_t category;  /* gt_category: the one with most of its time */
     bool communicates; /* a kernel of a collective */
     int64_t count, ns, min_ns, max_ns;
 } gt_page_kernel;
@@ -57,8 +58,9 @@ typedef struct gt_page_call {
 typedef struct gt_page_sum {
     uint32_t call; /* GT_NONE: unknown */
     uint32_t kernel;
-    uint8_t category; /* gt_page_category of this work */
+    uint8_t category; /* gt_category of this work: that of its first op */
     int64_t count, ns;
+    int64_t calls; /* of ops whose first GPU work is here */
 } gt_page_sum;
 
 enum { GT_PAGE_BINS = 2048, GT_PAGE_SUM_BINS = 256 };
@@ -74,6 +76,9 @@ typedef struct gt_page_work {
     size_t op_count;                         /* on all devices */
     uint32_t *op_lane, *op_kernel, *op_call; /* by op; of op_call GT_NONE: nothing is known */
     uint32_t *op_sum;                        /* by op: its row of page_sums */
+    uint32_t *launch_ops;                    /* by host event, of all devices: gt_launch_ops_find */
+    uint8_t *op_category;                    /* by op: its gt_category */
+    bool *op_begins;                         /* by op: the first GPU work of the call of its op */
     uint32_t *order;                         /* ops by lane, then by start */
     int64_t exact_start, exact_end; /* page_gpu has the ops that begin in between, in time of the page;
                                        exact_start -1: it has all */
@@ -138,17 +143,6 @@ static inline size_t gt_page_kept(const gt_page_work *w, bool of_streams)
     return kept;
 }
 
-/* ---- categories (categories.c), which the charts of workbooks use, too ---- */
-
-typedef struct gt_page_categories gt_page_categories;
-gt_page_categories *gt_page_categories_new(gt_interner *strings);
-void gt_page_categories_free(gt_page_categories *categories);
-/* The category of GPU work. `op` is the name of the cpu_op or HLO op that launched it, `category` what a
- * trace that is not of PyTorch says about it (gt_schedule.categories); both may be GT_STR_NONE. Asked once
- * per row of page_sums, not per event. `in_optimizer`: what launched it has GT_HOST_OPTIMIZER. */
-gt_page_category gt_page_categories_find(gt_page_categories *categories, uint32_t op, uint32_t category,
-                                         const gt_page_kernel *kernel, bool in_optimizer);
-
 /* ---- the largest of many (largest.c) ---- */
 
 /* Which of many numbers are kept if there is only place for some. */
@@ -168,8 +162,8 @@ static inline bool gt_page_largest_keeps(gt_page_largest *largest, int64_t value
 
 void gt_page_find_lanes(gt_page_work *w);   /* lanes.c: lanes, thread_lane, op_lane, order */
 void gt_page_find_kernels(gt_page_work *w); /* kernels.c: kernels, op_kernel */
-void gt_page_find_calls(gt_page_work *w);   /* calls.c: calls, nodes, op_call */
-void gt_page_find_sums(gt_page_work *w);    /* sums.c: sums, op_sum, categories of kernels */
+void gt_page_find_calls(gt_page_work *w);   /* calls.c: calls, nodes, op_call, launch_ops, op_begins */
+void gt_page_find_sums(gt_page_work *w);    /* sums.c: sums, op_sum, categories */
 void gt_page_find_exact(gt_page_work *w);   /* gpu.c: exact_start, exact_end, what streams keep */
 void gt_page_find_host(gt_page_work *w);    /* host.c: host_limit_ns, what threads keep */
 

@@ -12,7 +12,9 @@
 
 #include "base/memory.h"
 #include "index/index.h"
+#include "model/arch.h"
 #include "os/paths.h"
+#include "page/measures.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
 
@@ -80,6 +82,11 @@ const char *gt_answers_text(const gt_answers *a, const char *name)
     return overview && row < overview->row_count ? gt_answers_cell(overview, GT_COL_TEXT, row).bytes : "";
 }
 
+const char *gt_answers_device_note(const gt_answers *a)
+{
+    return *gt_answers_text(a, "device_by") ? GT_BY_PROPERTIES : "";
+}
+
 const char *gt_answers_per(const gt_answers *a)
 {
     return strcmp(gt_answers_text(a, "per"), "trace") == 0 ? "in the window" : "per step";
@@ -96,6 +103,15 @@ bool gt_answers_is_hint(const gt_table *findings, size_t row)
     return gt_table_column_of(findings, GT_COL_HINT, GT_TYPE_BOOL)->bools[row] != 0;
 }
 
+double gt_answers_alone_ms(const gt_table *findings, size_t row)
+{
+    static const double notable = 0.02;
+    if (gt_table_find(findings, GT_COL_GAIN_ALONE_MS) == SIZE_MAX) return NAN;
+    double alone_ms = gt_answers_value(findings, GT_COL_GAIN_ALONE_MS, row);
+    double gain_ms = gt_answers_value(findings, GT_COL_GAIN_MS, row), differs_ms = fabs(gain_ms - alone_ms);
+    return differs_ms >= smallest_shown_ms && differs_ms >= notable * gain_ms ? alone_ms : NAN;
+}
+
 static bool is_important(const gt_table *findings, size_t row)
 {
     return !gt_answers_is_hint(findings, row) &&
@@ -108,6 +124,23 @@ bool gt_answers_any_important(const gt_answers *a)
     for (size_t row = 0; findings && row < findings->row_count; row++)
         if (is_important(findings, row)) return true;
     return false;
+}
+
+void gt_answers_add_unimportant(const gt_answers *a, gt_buffer *out)
+{
+    static const double idle_share = 0.1;
+    double idle_ms = gt_answers_number(a, "idle_ms"), step_ms = gt_answers_number(a, "step_ms");
+    gt_page_source source = {.sheets = a->tables};
+    gt_page_measures measures = gt_page_measures_find(&source);
+    gt_buffer limit = {0};
+    gt_page_add_limit(&measures, &limit);
+    gt_page_measures_free(&measures);
+    if (!limit.len && idle_ms >= idle_share * step_ms) /* of all ranks */
+        gt_buffer_add_format(&limit, "GPUs are idle %.0f %% of the time", 100 * idle_ms / step_ms);
+    gt_buffer_add_cstr(out, "No important finding");
+    if (limit.len) gt_buffer_add_format(out, ", although %s", gt_buffer_str(&limit).bytes);
+    gt_buffer_add_cstr(out, ".");
+    gt_buffer_free(&limit);
 }
 
 bool gt_answers_next_item(gt_str *rest, gt_str *item)
@@ -231,29 +264,60 @@ static void print_header(const gt_answers *a, const gt_terminal *terminal)
     add_name(&names, terminal, gt_answers_trace(a), 40);
     gt_buffer_add_cstr(&names, "  ");
     add_name(&names, terminal, (gt_str){device, strlen(device)}, 30);
-    char count[48] = "no steps", others[48] = "";
-    if (steps >= 1) snprintf(count, sizeof count, "%.0f %s", steps, steps == 1 ? "step" : "steps");
+    gt_buffer_add_cstr(&names, gt_answers_device_note(a));
+    char count[48] = "", others[48] = "";
+    if (steps >= 1)
+        snprintf(count, sizeof count, "  %.0f %s", steps, steps == 1 ? "step" : "steps");
+    else if (gt_answers_number(a, "empty_steps") > 0)
+        snprintf(count, sizeof count, "  no steps with GPU work");
     if (devices > 1) snprintf(others, sizeof others, " (the busiest of %.0f devices)", devices);
+    double capture_ms = gt_answers_number(a, "capture_ms");
+    char capture[48] = "";
+    if (capture_ms > 0) snprintf(capture, sizeof capture, "; the capture takes %.2f", capture_ms);
     if (step_ms > 0)
-        print_line(terminal, INDENT, 4, "%s%s  %s  %.2f ms %s: GPU busy %.2f (%.0f%%), idle %.2f",
+        print_line(terminal, INDENT, 4, "%s%s%s  %.2f ms %s: GPU busy %.2f (%.0f%%), idle %.2f%s",
                    gt_buffer_str(&names).bytes, others, count, step_ms, gt_answers_per(a), busy_ms,
-                   100 * busy_ms / step_ms, gt_answers_number(a, "idle_ms"));
+                   100 * busy_ms / step_ms, gt_answers_number(a, "idle_ms"), capture);
     else
-        print_line(terminal, INDENT, 3, "%s  no GPU work", gt_buffer_str(&names).bytes);
+        print_line(terminal, INDENT, 3, "%s  no GPU events", gt_buffer_str(&names).bytes);
     gt_buffer_free(&names);
 }
 
-/* Failures come before warnings. */
+/* Of a server: each phase, and what limits the steps that generate tokens. */
+static void print_serving(const gt_answers *a, const gt_terminal *terminal)
+{
+    const gt_table *phases = gt_answers_sheet(a, GT_SHEET_SERVING_SUMMARY);
+    for (size_t row = 0; phases && row < phases->row_count; row++) {
+        gt_str phase = gt_answers_cell(phases, GT_COL_PHASE, row);
+        double steps = gt_column_number(gt_table_column(phases, GT_COL_STEPS), row);
+        double median_ms = gt_answers_value(phases, GT_COL_INTERVAL_P50_US, row) / 1e3;
+        double tokens = gt_answers_value(phases, GT_COL_OUTPUT_TOKENS_PER_S, row);
+        double gap = gt_answers_value(phases, GT_COL_GAP_PCT, row);
+        double inside = (100 - gap) * gt_answers_value(phases, GT_COL_IDLE_IN_STEP_PCT, row) / 100;
+        bool generates = gt_str_equals(phase, "decode") || gt_str_equals(phase, "verify");
+        if (gt_str_equals(phase, "all") || isnan(median_ms)) continue;
+        char more[120] = "";
+        if (generates)
+            snprintf(more, sizeof more, "; %.0f tokens/s; GPU idle between steps %.0f%%, within steps %.0f%%",
+                     tokens, gap, inside);
+        print_line(terminal, INDENT, 3, "%.*s: %.0f %s, %.0f%% of the time, median %.2f ms%s", (int)phase.len,
+                   phase.bytes, steps, steps == 1 ? "step" : "steps",
+                   gt_answers_value(phases, GT_COL_SERVING_TIME_PCT, row), median_ms, more);
+    }
+}
+
+/* Failures come before warnings, and notes last. All failures are shown: any of them may be why nothing else
+ * counts. */
 static void print_trust(const gt_answers *a, const gt_terminal *terminal, size_t checks_max)
 {
-    static const char *const levels[] = {"fail", "warn"};
+    static const char *const levels[] = {"fail", "warn", "note"};
     const gt_table *trust = gt_answers_sheet(a, GT_SHEET_TRUST);
     size_t shown = 0, more = 0;
     fprintf(terminal->file, "Trust: %s\n", gt_answers_text(a, "verdict"));
     for (size_t level = 0; trust && level < GT_LENGTH(levels); level++)
         for (size_t row = 0; row < trust->row_count; row++) {
             if (!gt_str_equals(gt_answers_cell(trust, GT_COL_LEVEL, row), levels[level])) continue;
-            if (shown == checks_max) {
+            if (level > 0 && shown >= checks_max) {
                 more++;
                 continue;
             }
@@ -268,17 +332,20 @@ static void print_trust(const gt_answers *a, const gt_terminal *terminal, size_t
 static void print_finding(const gt_table *findings, size_t row, const gt_terminal *terminal,
                           size_t evidence_max)
 {
-    char severity[16] = "", gain[32];
+    char severity[16] = "", gain[32], alone[80] = "";
+    double alone_ms = gt_answers_alone_ms(findings, row);
+    if (isfinite(alone_ms))
+        snprintf(alone, sizeof alone, " after the repairs before it, %.2f ms alone", alone_ms);
     gt_str name = gt_answers_cell(findings, GT_COL_SEVERITY, row), item;
     for (size_t i = 0; i < name.len && i + 1 < sizeof severity; i++)
         severity[i] = (char)toupper((unsigned char)name.bytes[i]);
     print_line(
-        terminal, INDENT, SENTENCE_LINES, "%.0f. %s%s  %s: %s. Up to about %s ms (%.0f%%), confidence %s.",
+        terminal, INDENT, SENTENCE_LINES, "%.0f. %s%s  %s: %s. Up to about %s ms (%.0f%%)%s, confidence %s.",
         gt_answers_value(findings, GT_COL_RANK, row), severity,
         gt_answers_is_hint(findings, row) ? " (hint)" : "", gt_answers_cell(findings, GT_COL_ID, row).bytes,
         gt_answers_cell(findings, GT_COL_TITLE, row).bytes,
         estimate(gain, gt_answers_value(findings, GT_COL_GAIN_MS, row)),
-        gt_answers_value(findings, GT_COL_GAIN_PCT, row),
+        gt_answers_value(findings, GT_COL_GAIN_PCT, row), alone,
         gt_answers_cell(findings, GT_COL_CONFIDENCE, row).bytes);
     gt_str where = gt_answers_cell(findings, GT_COL_WHERE, row);
     if (where.len) print_where(terminal, where);
@@ -320,17 +387,19 @@ static void print_more(const gt_table *findings, size_t shown, const gt_terminal
 static void print_findings(const gt_answers *a, const gt_terminal *terminal, const gt_answers_limits *limits)
 {
     const gt_table *findings = gt_answers_sheet(a, GT_SHEET_FINDINGS);
-    if (gt_answers_number(a, "step_ms") > 0 && !gt_answers_any_important(a))
-        fputs("No important finding.\n", terminal->file);
+    if (gt_answers_number(a, "step_ms") > 0 && !gt_answers_any_important(a)) {
+        gt_buffer line = {0};
+        gt_answers_add_unimportant(a, &line);
+        print_line(terminal, INDENT, SENTENCE_LINES, "%s", gt_buffer_str(&line).bytes);
+        gt_buffer_free(&line);
+    }
     if (!findings) return;
     size_t shown = 0;
-    bool any_certain = false;
     for (; shown < findings->row_count && shown < limits->findings; shown++)
         print_finding(findings, shown, terminal, limits->evidence);
     print_more(findings, shown, terminal);
-    for (size_t row = 0; row < findings->row_count; row++) any_certain |= !gt_answers_is_hint(findings, row);
     char best[32];
-    if (any_certain)
+    if (!gt_answers_is_hint(findings, 0))
         print_line(terminal, INDENT, 2, "All of this together: at best %s ms %s.",
                    estimate(best, gt_answers_number(a, "all_fixed_ms")), gt_answers_per(a));
 }
@@ -363,13 +432,14 @@ void gt_answers_print_ranks(const gt_answers *a, const gt_terminal *terminal, co
                gt_answers_number(a, "idle_ms"));
     if (*gt_answers_text(a, "critical_path"))
         print_line(terminal, INDENT, 2, "Critical path: %s.", gt_answers_text(a, "critical_path"));
-    fprintf(terminal->file, "Trust: %s\n", gt_answers_text(a, "verdict"));
+    print_trust(a, terminal, limits->checks);
     print_findings(a, terminal, limits);
 }
 
 void gt_answers_print(const gt_answers *a, const gt_terminal *terminal, const gt_answers_limits *limits)
 {
     print_header(a, terminal);
+    print_serving(a, terminal);
     print_trust(a, terminal, limits->checks);
     print_findings(a, terminal, limits);
     print_idle(a, terminal);

@@ -1,4 +1,4 @@
-/* Findings for people and scripts: terminal, JSON and Markdown.
+/* Findings on the terminal, as JSON and as Markdown.
  *
  * All of them are made from the sheets of findings (findings/findings.h), so that they are the same whether
  * the sheets were just made or come from an index. docs/json.md describes the JSON. */
@@ -17,9 +17,9 @@
 typedef struct gt_answers {
     const char *trace; /* its path, or that of its index; only the name of the trace is shown */
     const gt_table_list *tables;
-    bool omit_sheets;  /* the JSON has only what comes before them */
-    const char *error; /* the message if the command failed; NULL: it did not */
-    int exit;          /* its exit code then */
+    const gt_table_list *sheets; /* those that the JSON shows; NULL: all */
+    const char *error;           /* the message if the command failed; NULL: it did not */
+    int exit;                    /* its exit code then */
 } gt_answers;
 
 /* Whether the sheets have findings; without, only the other sheets are shown. */
@@ -72,6 +72,8 @@ gt_str gt_answers_trace(const gt_answers *answers);
 /* The fact with this name in the sheet overview; NaN or "" if there is none. */
 double gt_answers_number(const gt_answers *answers, const char *name);
 const char *gt_answers_text(const gt_answers *answers, const char *name);
+/* What is said after the name of the device: "", or that it was found by its properties. */
+const char *gt_answers_device_note(const gt_answers *answers);
 /* What times are of: "per step", or without steps "in the window". */
 const char *gt_answers_per(const gt_answers *answers);
 /* A string cell; "" if it is null. */
@@ -80,8 +82,14 @@ double gt_answers_value(const gt_table *sheet, gt_col column, size_t row); /* Na
 /* A sheet, or NULL if there is none or it has no rows. */
 const gt_table *gt_answers_sheet(const gt_answers *answers, gt_sheet sheet);
 bool gt_answers_is_hint(const gt_table *findings, size_t row);
+/* What a finding of ranks gains without the repairs before it; NaN: as much as with them, or it is of one
+ * trace. */
+double gt_answers_alone_ms(const gt_table *findings, size_t row);
 /* Whether any finding is worth to be named first: no hint, and at least 5 % of the step. */
 bool gt_answers_any_important(const gt_answers *answers);
+/* That none is, and what limits the step nevertheless: "No important finding, although the GPU is idle ...".
+ */
+void gt_answers_add_unimportant(const gt_answers *answers, gt_buffer *out);
 /* The next item of a joined text (join_evidence in findings/sheets.c); *rest moves past it. False: no more.
  */
 bool gt_answers_next_item(gt_str *rest, gt_str *item);

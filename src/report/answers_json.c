@@ -12,17 +12,10 @@
 #include "schema/sheets.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { TOP_SITES = 3 };
 
 /* ---- values ---- */
-
-static void put_number(gt_json_writer *w, const char *key, double value)
-{
-    gt_json_key(w, key);
-    gt_json_add_real(w, value);
-}
 
 static void put_count(gt_json_writer *w, const char *key, double value)
 {
@@ -33,18 +26,10 @@ static void put_count(gt_json_writer *w, const char *key, double value)
         gt_json_add_cstr(w, NULL);
 }
 
-static void add_text(gt_json_writer *w, gt_str text)
-{
-    gt_buffer json = {0};
-    gt_json_string_add(&json, text, &w->scratch);
-    gt_json_add_raw(w, gt_buffer_str(&json));
-    gt_buffer_free(&json);
-}
-
 static void put_cell(gt_json_writer *w, const char *key, const gt_table *sheet, gt_col column, size_t row)
 {
     gt_json_key(w, key);
-    add_text(w, gt_answers_cell(sheet, column, row));
+    gt_json_add_string(w, gt_answers_cell(sheet, column, row));
 }
 
 /* A cell that may be null. */
@@ -63,14 +48,16 @@ static void put_facts(gt_json_writer *w, const gt_answers *a)
 {
     static const struct {
         const char *name;
-        enum { TEXT, COUNT, NUMBER } type;
+        enum { TEXT, TEXT_OR_NULL, COUNT, NUMBER } type;
     } facts[] = {{"device", TEXT},
+                 {"device_by", TEXT_OR_NULL},
                  {"device_count", COUNT},
                  {"gpu_ops", COUNT},
                  {"steps", COUNT},
                  {"window_steps", COUNT},
                  {"per", TEXT},
                  {"window_ns", COUNT},
+                 {"capture_ms", NUMBER},
                  {"step_ms", NUMBER},
                  {"busy_ms", NUMBER},
                  {"idle_ms", NUMBER},
@@ -80,17 +67,19 @@ static void put_facts(gt_json_writer *w, const gt_answers *a)
                  {"launch_latency_us", NUMBER},
                  {"idle_sum_error_us", NUMBER}};
     for (size_t i = 0; i < GT_LENGTH(facts); i++) {
-        if (facts[i].type == TEXT)
-            gt_json_put_cstr(w, facts[i].name, gt_answers_text(a, facts[i].name));
+        const char *text = gt_answers_text(a, facts[i].name);
+        if (facts[i].type == TEXT || (facts[i].type == TEXT_OR_NULL && *text))
+            gt_json_put_cstr(w, facts[i].name, text);
+        else if (facts[i].type == TEXT_OR_NULL)
+            gt_json_put_cstr(w, facts[i].name, NULL);
         else if (facts[i].type == COUNT)
             put_count(w, facts[i].name, gt_answers_number(a, facts[i].name));
         else
-            put_number(w, facts[i].name, gt_answers_number(a, facts[i].name));
+            gt_json_put_real(w, facts[i].name, gt_answers_number(a, facts[i].name));
     }
-    gt_json_key(w, "overhead_us");
-    gt_json_open(w, '{');
-    put_number(w, "python", gt_answers_number(a, "overhead_python_us"));
-    put_number(w, "op", gt_answers_number(a, "overhead_op_us"));
+    gt_json_put_open(w, "overhead_us", '{');
+    gt_json_put_real(w, "python", gt_answers_number(a, "overhead_python_us"));
+    gt_json_put_real(w, "op", gt_answers_number(a, "overhead_op_us"));
     gt_json_close(w, '}');
 }
 
@@ -105,13 +94,12 @@ static void put_top_sites(gt_json_writer *w, const gt_table *calls, gt_str cause
         gt_tally_add(&sites, site, gt_answers_value(calls, GT_COL_MS, row));
     }
     gt_tally_sort(&sites);
-    gt_json_key(w, "top_sites");
-    gt_json_open(w, '[');
+    gt_json_put_open(w, "top_sites", '[');
     for (size_t i = 0; i < sites.item_count && i < TOP_SITES; i++) {
         gt_json_open(w, '{');
         gt_json_key(w, "site");
-        add_text(w, gt_interner_get(calls->strings, sites.items[i].text));
-        put_number(w, "ms", sites.items[i].sum);
+        gt_json_add_string(w, gt_interner_get(calls->strings, sites.items[i].text));
+        gt_json_put_real(w, "ms", sites.items[i].sum);
         gt_json_close(w, '}');
     }
     gt_json_close(w, ']');
@@ -122,13 +110,12 @@ static void put_causes(gt_json_writer *w, const gt_answers *a)
 {
     const gt_table *causes = gt_answers_sheet(a, GT_SHEET_IDLE_CAUSES);
     const gt_table *calls = gt_answers_sheet(a, GT_SHEET_IDLE_CALLS);
-    gt_json_key(w, "idle_causes");
-    gt_json_open(w, '[');
+    gt_json_put_open(w, "idle_causes", '[');
     for (size_t row = 0; causes && row < causes->row_count; row++) {
         gt_json_open(w, '{');
         put_cell(w, "cause", causes, GT_COL_CAUSE, row);
-        put_number(w, "ms", gt_answers_value(causes, GT_COL_MS, row));
-        put_number(w, "pct_of_step", gt_answers_value(causes, GT_COL_PCT_OF_STEP, row));
+        gt_json_put_real(w, "ms", gt_answers_value(causes, GT_COL_MS, row));
+        gt_json_put_real(w, "pct_of_step", gt_answers_value(causes, GT_COL_PCT_OF_STEP, row));
         put_count(w, "pieces", gt_answers_value(causes, GT_COL_PIECES, row));
         put_top_sites(w, calls, gt_answers_cell(causes, GT_COL_CAUSE, row));
         gt_json_close(w, '}');
@@ -139,35 +126,34 @@ static void put_causes(gt_json_writer *w, const gt_answers *a)
 static void put_evidence(gt_json_writer *w, gt_str joined)
 {
     gt_str item;
-    gt_json_key(w, "evidence");
-    gt_json_open(w, '[');
-    while (gt_answers_next_item(&joined, &item)) add_text(w, item);
+    gt_json_put_open(w, "evidence", '[');
+    while (gt_answers_next_item(&joined, &item)) gt_json_add_string(w, item);
     gt_json_close(w, ']');
 }
 
 static void put_findings(gt_json_writer *w, const gt_answers *a)
 {
     const gt_table *findings = gt_answers_sheet(a, GT_SHEET_FINDINGS);
-    gt_json_key(w, "findings");
-    gt_json_open(w, '[');
+    gt_json_put_open(w, "findings", '[');
     for (size_t row = 0; findings && row < findings->row_count; row++) {
         gt_json_open(w, '{');
         put_count(w, "rank", gt_answers_value(findings, GT_COL_RANK, row));
         put_cell(w, "id", findings, GT_COL_ID, row);
         put_cell(w, "severity", findings, GT_COL_SEVERITY, row);
         put_cell(w, "confidence", findings, GT_COL_CONFIDENCE, row);
-        gt_json_key(w, "hint");
-        gt_json_add_bool(w, gt_table_column_of(findings, GT_COL_HINT, GT_TYPE_BOOL)->bools[row] != 0);
+        gt_json_put_bool(w, "hint", gt_table_column_of(findings, GT_COL_HINT, GT_TYPE_BOOL)->bools[row] != 0);
         put_cell(w, "kind", findings, GT_COL_KIND, row);
         put_cell(w, "title", findings, GT_COL_TITLE, row);
         put_cell_or_null(w, "where", findings, GT_COL_WHERE, row);
-        put_number(w, "gain_ms", gt_answers_value(findings, GT_COL_GAIN_MS, row));
-        put_number(w, "gain_pct", gt_answers_value(findings, GT_COL_GAIN_PCT, row));
-        put_number(w, "score", gt_answers_value(findings, GT_COL_SCORE, row));
+        gt_json_put_real(w, "gain_ms", gt_answers_value(findings, GT_COL_GAIN_MS, row));
+        gt_json_put_real(w, "gain_pct", gt_answers_value(findings, GT_COL_GAIN_PCT, row));
+        gt_json_put_real(w, "score", gt_answers_value(findings, GT_COL_SCORE, row));
         put_evidence(w, gt_answers_cell(findings, GT_COL_EVIDENCE, row));
         put_cell(w, "advice", findings, GT_COL_ADVICE, row);
         if (gt_table_find(findings, GT_COL_RANKS) != SIZE_MAX)
             put_cell(w, "ranks", findings, GT_COL_RANKS, row);
+        if (gt_table_find(findings, GT_COL_GAIN_ALONE_MS) != SIZE_MAX)
+            gt_json_put_real(w, "gain_alone_ms", gt_answers_value(findings, GT_COL_GAIN_ALONE_MS, row));
         gt_json_close(w, '}');
     }
     gt_json_close(w, ']');
@@ -177,20 +163,17 @@ static void put_trust(gt_json_writer *w, const gt_answers *a)
 {
     const gt_table *trust = gt_answers_sheet(a, GT_SHEET_TRUST);
     const char *verdict = gt_answers_text(a, "verdict");
-    gt_json_key(w, "trust");
-    gt_json_open(w, '{');
+    gt_json_put_open(w, "trust", '{');
     gt_json_put_cstr(w, "verdict", *verdict ? verdict : NULL);
-    gt_json_key(w, "checks");
-    gt_json_open(w, '[');
+    gt_json_put_open(w, "checks", '[');
     for (size_t row = 0; trust && row < trust->row_count; row++) {
         gt_json_open(w, '{');
         put_cell(w, "id", trust, GT_COL_ID, row);
         put_cell(w, "level", trust, GT_COL_LEVEL, row);
-        put_number(w, "value", gt_answers_value(trust, GT_COL_VALUE, row));
-        gt_json_key(w, "threshold");
-        gt_json_open(w, '{');
-        put_number(w, "warn", gt_answers_value(trust, GT_COL_WARN, row));
-        put_number(w, "fail", gt_answers_value(trust, GT_COL_FAIL, row));
+        gt_json_put_real(w, "value", gt_answers_value(trust, GT_COL_VALUE, row));
+        gt_json_put_open(w, "threshold", '{');
+        gt_json_put_real(w, "warn", gt_answers_value(trust, GT_COL_WARN, row));
+        gt_json_put_real(w, "fail", gt_answers_value(trust, GT_COL_FAIL, row));
         gt_json_close(w, '}');
         put_cell(w, "text", trust, GT_COL_TEXT, row);
         gt_json_close(w, '}');
@@ -272,14 +255,11 @@ void gt_answers_add_cell(gt_buffer *out, const gt_table *sheet, size_t column, s
 static void put_sheet(gt_json_writer *w, const gt_table *sheet)
 {
     gt_buffer line = {0};
-    gt_json_key(w, sheet->name);
-    gt_json_open(w, '{');
-    gt_json_key(w, "columns");
-    gt_json_open(w, '[');
+    gt_json_put_open(w, sheet->name, '{');
+    gt_json_put_open(w, "columns", '[');
     for (size_t c = 0; c < sheet->column_count; c++) gt_json_add_cstr(w, sheet->columns[c].name);
     gt_json_close(w, ']');
-    gt_json_key(w, "rows");
-    gt_json_open(w, '[');
+    gt_json_put_open(w, "rows", '[');
     for (size_t row = 0; row < sheet->row_count; row++) {
         line.len = 0;
         for (size_t c = 0; c < sheet->column_count; c++) {
@@ -296,16 +276,14 @@ static void put_sheet(gt_json_writer *w, const gt_table *sheet)
 
 void gt_answers_put_sheets(gt_json_writer *w, const gt_table_list *tables)
 {
-    gt_json_key(w, "sheets");
-    gt_json_open(w, '{');
+    gt_json_put_open(w, "sheets", '{');
     for (size_t i = 0; i < tables->count; i++) put_sheet(w, tables->items[i]);
     gt_json_close(w, '}');
 }
 
 void gt_answers_put_error(gt_json_writer *w, const char *message, int exit)
 {
-    gt_json_key(w, "error");
-    gt_json_open(w, '{');
+    gt_json_put_open(w, "error", '{');
     gt_json_put_cstr(w, "message", message);
     gt_json_put_int(w, "exit", exit);
     gt_json_close(w, '}');
@@ -316,14 +294,14 @@ static void put_all(gt_json_writer *w, const gt_answers *a)
     gt_json_open(w, '{');
     gt_json_put_cstr(w, "schema", GT_ANSWERS_SCHEMA);
     gt_json_key(w, "trace");
-    add_text(w, gt_answers_trace(a));
+    gt_json_add_string(w, gt_answers_trace(a));
     if (a->error) gt_answers_put_error(w, a->error, a->exit);
     if (!a->error || gt_answers_exist(a->tables)) {
         if (gt_answers_exist(a->tables)) put_facts(w, a);
         put_causes(w, a);
         put_findings(w, a);
         put_trust(w, a);
-        if (!a->omit_sheets) gt_answers_put_sheets(w, a->tables);
+        gt_answers_put_sheets(w, a->sheets ? a->sheets : a->tables);
     }
     gt_json_close(w, '}');
     gt_json_end_document(w);

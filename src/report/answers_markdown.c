@@ -3,6 +3,7 @@
 #include "report/answers.h"
 
 #include "base/memory.h"
+#include "report/summary.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
 
@@ -55,18 +56,21 @@ static void add_ranks(gt_buffer *out, const gt_answers *a)
 static void add_header(gt_buffer *out, const gt_answers *a)
 {
     double step_ms = gt_answers_number(a, "step_ms"), busy_ms = gt_answers_number(a, "busy_ms");
+    double capture_ms = gt_answers_number(a, "capture_ms");
     gt_buffer_add_cstr(out, "## GPU report: ");
     gt_answers_escape(out, gt_answers_trace(a));
     gt_buffer_add_cstr(out, "\n\n");
     add_ranks(out, a);
     add_fact(out, a, "device");
+    gt_buffer_add_cstr(out, gt_answers_device_note(a));
     if (step_ms > 0)
-        gt_buffer_add_format(out, ", %.2f ms %s: GPU busy %.2f ms (%.0f %%), idle %.2f ms.\n\nTrust: **%s**",
-                             step_ms, gt_answers_per(a), busy_ms, 100 * busy_ms / step_ms,
-                             gt_answers_number(a, "idle_ms"), gt_answers_text(a, "verdict"));
+        gt_buffer_add_format(out, ", %.2f ms %s: GPU busy %.2f ms (%.0f %%), idle %.2f ms.", step_ms,
+                             gt_answers_per(a), busy_ms, 100 * busy_ms / step_ms,
+                             gt_answers_number(a, "idle_ms"));
     else
-        gt_buffer_add_format(out, ": no GPU work.\n\nTrust: **%s**", gt_answers_text(a, "verdict"));
-    gt_buffer_add_cstr(out, "\n\n");
+        gt_buffer_add_cstr(out, ": no GPU events.");
+    if (capture_ms > 0) gt_buffer_add_format(out, " The capture takes %.2f ms.", capture_ms);
+    gt_buffer_add_format(out, "\n\nTrust: **%s**\n\n", gt_answers_text(a, "verdict"));
 }
 
 /* The checks that are not passed. */
@@ -98,9 +102,13 @@ static void add_finding(gt_buffer *out, const gt_answers *a, const gt_table *fin
     if (gt_answers_is_hint(findings, row)) gt_buffer_add_cstr(out, ", hint");
     gt_buffer_add_cstr(out, "): ");
     add_cell(out, findings, GT_COL_TITLE, row);
-    gt_buffer_add_format(out, ". Up to about %.2f ms %s (%.0f %%), confidence ",
+    gt_buffer_add_format(out, ". Up to about %.2f ms %s (%.0f %%)",
                          gt_answers_value(findings, GT_COL_GAIN_MS, row), gt_answers_per(a),
                          gt_answers_value(findings, GT_COL_GAIN_PCT, row));
+    double alone_ms = gt_answers_alone_ms(findings, row);
+    if (isfinite(alone_ms))
+        gt_buffer_add_format(out, " after the repairs before it, %.2f ms alone", alone_ms);
+    gt_buffer_add_cstr(out, ", confidence ");
     add_cell(out, findings, GT_COL_CONFIDENCE, row);
     gt_buffer_add_cstr(out, ".\n");
     if (gt_answers_cell(findings, GT_COL_WHERE, row).len) {
@@ -122,11 +130,16 @@ static void add_findings(gt_buffer *out, const gt_answers *a)
 {
     const gt_table *findings = gt_answers_sheet(a, GT_SHEET_FINDINGS);
     gt_buffer_add_cstr(out, "### Findings\n\n");
-    if (!gt_answers_any_important(a)) gt_buffer_add_cstr(out, "No important finding.\n\n");
+    if (!gt_answers_any_important(a)) {
+        gt_answers_add_unimportant(a, out);
+        gt_buffer_add_cstr(out, "\n\n");
+    }
     if (!findings) return;
     for (size_t row = 0; row < findings->row_count; row++) add_finding(out, a, findings, row);
-    gt_buffer_add_format(out, "\nAll of this together: at best %.2f ms %s.\n\n",
-                         gt_answers_number(a, "all_fixed_ms"), gt_answers_per(a));
+    if (!gt_answers_is_hint(findings, 0))
+        gt_buffer_add_format(out, "\nAll of this together: at best %.2f ms %s.\n",
+                             gt_answers_number(a, "all_fixed_ms"), gt_answers_per(a));
+    gt_buffer_add_cstr(out, "\n");
 }
 
 static void add_causes(gt_buffer *out, const gt_answers *a)
@@ -146,14 +159,24 @@ static void add_causes(gt_buffer *out, const gt_answers *a)
     gt_buffer_add_cstr(out, "\n");
 }
 
+/* JAX profiles have a timeline per GPU; shown is the mean, as on the terminal. */
 static void add_timeline(gt_buffer *out, const gt_answers *a)
 {
-    const gt_table *timeline = gt_answers_sheet(a, GT_SHEET_GPU_TIMELINE);
+    const gt_table *mean = gt_answers_sheet(a, GT_SHEET_GPU_EVENTS_AVERAGES);
+    const gt_table *timeline = mean ? mean : gt_answers_sheet(a, GT_SHEET_GPU_TIMELINE);
+    const gt_table *by_device = gt_answers_sheet(a, GT_SHEET_GPU_TIMELINE_BY_DEVICE);
     if (!timeline) return;
-    gt_buffer_add_cstr(out, "### GPU timeline of the whole trace\n\n| type | ms | % |\n|---|--:|--:|\n");
+    gt_buffer_add_cstr(out, "### GPU timeline of the whole trace");
+    if (mean)
+        gt_buffer_add_cstr(out, ", mean of the GPUs");
+    else if (by_device && timeline->row_count)
+        gt_buffer_add_format(out, ", %zu devices together (busy: at least one of them is)",
+                             by_device->row_count / timeline->row_count);
+    gt_buffer_add_cstr(out, "\n\n| type | ms | % |\n|---|--:|--:|\n");
     for (size_t row = 0; row < timeline->row_count; row++) {
         gt_buffer_add_cstr(out, "| ");
         add_cell(out, timeline, GT_COL_TYPE, row);
+        if (gt_summary_is_recompute(timeline, row)) gt_buffer_add_cstr(out, " (recompute)");
         double percent = gt_answers_value(timeline, GT_COL_PERCENT, row);
         gt_buffer_add_format(out, " | %.3f | ", gt_answers_value(timeline, GT_COL_TIME_MS, row));
         if (isfinite(percent)) gt_buffer_add_format(out, "%.1f", percent);

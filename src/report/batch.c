@@ -14,7 +14,6 @@
 #include "schema/sheets.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 static void print_line(FILE *out, const char *line)
 {
@@ -149,8 +148,8 @@ static void add_named(gt_table_list *tables, gt_table *table, gt_sheet name)
 static void warn_of_mismatches(size_t count, const gt_error *error)
 {
     if (count)
-        gt_warn("%zu collectives use the first rank's data, because their ranks disagree: %s", count,
-                error->text);
+        gt_warn("data of the first rank used for %zu collective%s whose ranks disagree: %s", count,
+                count == 1 ? "" : "s", error->text);
 }
 
 void gt_batch_collective_tables(gt_batch_ranks *ranks, gt_table_list *tables)
@@ -242,8 +241,7 @@ static void put_tile(gt_json_writer *w, batch_time t, const double ms[BATCH_TIME
     gt_json_open(w, '{');
     gt_json_put_cstr(w, "id", TIMES[t].id);
     gt_json_put_cstr(w, "label", TIMES[t].label);
-    gt_json_key(w, "value");
-    gt_json_add_real(w, ms[t]);
+    gt_json_put_real(w, "value", ms[t]);
     gt_json_put_cstr(w, "unit", "ms");
     if (t == TOTAL) {
         gt_buffer_add_format(&detail, ranks == 1 ? "%zu rank" : "mean of %zu ranks", ranks);
@@ -265,8 +263,7 @@ static void add_facts(const gt_table_list *tables, size_t ranks, gt_buffer *json
     add_sentence(&sentence, ms, ranks);
     gt_json_open(&w, '{');
     gt_json_put_cstr(&w, "sentence", gt_buffer_str(&sentence).bytes);
-    gt_json_key(&w, "tiles");
-    gt_json_open(&w, '[');
+    gt_json_put_open(&w, "tiles", '[');
     for (batch_time t = 0; t < BATCH_TIMES && ms[TOTAL] > 0; t++) put_tile(&w, t, ms, ranks);
     gt_json_close(&w, ']');
     gt_json_close(&w, '}');

@@ -11,10 +11,6 @@
 #include "schema/sheets.h"
 #include "table/image.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* The rows of one rank, before they are appended. */
 typedef struct rank_rows {
     gt_table *parts[GT_BATCH_PARTS];
@@ -273,7 +269,7 @@ static bool read_rank(void *context, size_t place)
     return trace != NULL;
 }
 
-/* What the rows of a rank depend on besides its trace. */
+/* What the rows of a rank depend on in addition to its trace. */
 static const char *key_of(const job *j)
 {
     static const char *const keys[] = {

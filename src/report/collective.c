@@ -135,10 +135,8 @@ static bool make_all2allv(sheets *s, const gt_collective_matches *matches,
                           const gt_collective_options *options, gt_error *error)
 {
     size_t skipped = 0, count = 0;
-    for (size_t i = 0; i < matches->count; i++) {
-        gt_memory_poll_at(i);
+    for (size_t i = 0; i < matches->count; i++)
         count += gt_collective_match_type(matches, i) == GT_COLLECTIVE_ALLTOALLV;
-    }
     bool wide =
         gt_collective_has_room(GT_SHEET_NCCL_ALL2ALLV, count, matches->ranks, ALL2ALLV_COLUMNS_A_RANK);
     s->all2allv = gt_collective_all2allv(matches, wide, mismatch_of(options), &skipped, error);
@@ -154,10 +152,8 @@ static void add_nodes(const sheets *s, const gt_collective_options *options)
 {
     gt_table *const tables[] = {s->long_summary, s->events,           s->sync,
                                 s->all2allv,     s->all2allv_summary, s->stragglers};
-    for (size_t i = 0; i < GT_LENGTH(tables); i++) {
-        gt_memory_poll();
+    for (size_t i = 0; i < GT_LENGTH(tables); i++)
         gt_collective_add_nodes(tables[i], options->gpus_per_node, options->world_size);
-    }
 }
 
 /* Adds a sheet, or frees it if it has no rows and is optional. */
@@ -207,7 +203,6 @@ bool gt_collective_tables(gt_table *rows, const gt_collective_options *options, 
 {
     sheets s = {.events = rows};
     bool by_order_alone = number_collectives(&s, options);
-    gt_memory_trim();
     s.long_summary = gt_collectives_summary(rows);
     gt_collective_matches matches = gt_collective_match(rows);
     bool made = make_sync(&s, &matches, by_order_alone, options, error) &&

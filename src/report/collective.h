@@ -22,16 +22,15 @@ typedef struct gt_rank_traces {
     gt_interner *strings; /* owned */
     gt_table *rows;       /* owned; see gt_collectives_of_rank; all ranks that could be read, by rank */
     size_t rank_count;
-    char **problems;               /* by rank: why it could not be read, else NULL */
-    size_t bad_count;              /* ranks with a problem */
-    size_t events;                 /* in all files */
-    gt_table_list extra;           /* owned; the sheets of extra_sheets.h for these ranks, if requested */
-    size_t devices;                /* number of GPUs in the first rank's trace; 0 if unknown */
-    int64_t world_size;            /* the number of ranks that ran, by the traces; 0 if they do not say */
-    double *apart_s;               /* owned; see gt_collectives_find_apart */
-    gt_rank_facts **facts;         /* by rank, in the pool; NULL: unknown */
-    gt_rank_facts_pool facts_pool; /* owned */
-    bool was_outside;              /* the setting of gt_memory_outside before */
+    char **problems;       /* by rank: why it could not be read, else NULL */
+    size_t bad_count;      /* ranks with a problem */
+    size_t events;         /* in all files */
+    gt_table_list extra;   /* owned; the sheets of extra_sheets.h for these ranks, if requested */
+    size_t devices;        /* number of GPUs in the first rank's trace; 0 if unknown */
+    int64_t world_size;    /* the number of ranks that ran, by the traces; 0 if they do not say */
+    double *apart_s;       /* owned; see gt_collectives_find_apart */
+    gt_rank_facts **facts; /* by rank, in the arena; NULL: unknown */
+    gt_arena facts_arena;  /* owned */
 } gt_rank_traces;
 
 /* What is kept of one rank's trace. */
@@ -71,16 +70,6 @@ int64_t gt_rank_collectives_saved_rank(const gt_image *image); /* -1 if it is da
 /* The number of ranks that ran, by the trace; 0 if it does not say. */
 int64_t gt_rank_collectives_saved_world_size(const gt_image *image);
 
-/* What is kept of many ranks until all traces are read (rank_image.c): in a temporary file, so that memory
- * does not grow with the number of ranks. Without such a file, it stays in memory. */
-typedef struct gt_rank_stow gt_rank_stow;
-gt_rank_stow *gt_rank_stow_new(void);
-void gt_rank_stow_free(gt_rank_stow *stow); /* NULL does nothing */
-/* Takes the collectives over, which may be NULL. */
-void gt_rank_stow_put(gt_rank_stow *stow, int64_t rank, gt_rank_collectives *collectives);
-/* Those of a rank, once, after all were put, on any thread; NULL: none. */
-gt_rank_collectives *gt_rank_stow_take(void *stow, size_t rank);
-
 typedef struct gt_rank_request {
     char *const *paths; /* by rank; NULL if the rank has no file: then problems[rank] is "rank N: no trace" */
     size_t rank_count;
@@ -88,10 +77,8 @@ typedef struct gt_rank_request {
      * no. With comm_text, it reads the whole trace, extra sheets included. */
     gt_rank_collectives *(*load)(const void *context, size_t rank, gt_error *error);
     const void *load_context;
-    /* The collectives of a rank that need not be read, or NULL; called once per rank, on any thread. NULL:
-     * all are read. */
-    gt_rank_collectives *(*ready)(void *context, size_t rank);
-    void *ready_context;
+    gt_rank_collectives **ready; /* by rank: those of a rank that need not be read, which are taken, or NULL;
+                                    NULL: all are read */
     const gt_comm_kernels *comm; /* which kernels are collectives; NULL: those of TraceLens */
     const gt_hta_options *extra; /* for the sheets of extra_sheets.h; NULL: not requested */
     unsigned threads;

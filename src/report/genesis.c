@@ -11,7 +11,6 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { SHEET_NAME_MAX = 31, ROWS_SHOWN = 10, NAME_MAX_SHOWN = 52, NAME_CUT = 49 };

@@ -3,6 +3,7 @@
 #include "report/jax.h"
 
 #include "analysis/jax/sheets.h"
+#include "analysis/sheet_parts.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/log.h"
@@ -11,7 +12,7 @@
 #include "schema/sheets.h"
 
 #include <inttypes.h>
-#include <math.h>
+#include <string.h>
 
 enum { KERNELS_SHOWN = 10 };
 
@@ -51,6 +52,9 @@ bool gt_jax_tables(const gt_jax *trace, const gt_jax_options *options, gt_table_
     add_kernel_sheets(&kernels, options, tables);
     for (size_t class = 0; class < GT_JAX_CLASSES; class ++) {
         gt_table *sheet = gt_jax_op_sheet(&kernels, (gt_jax_class) class);
+        for (size_t c = 0; sheet && options->params_as_text && c < sheet->column_count; c++)
+            if (strncmp(sheet->columns[c].name, "param: ", strlen("param: ")) == 0)
+                gt_table_show_strings(sheet, c);
         if (sheet) gt_table_list_add(tables, sheet);
     }
     gt_jax_kernels_free(&kernels);
@@ -65,7 +69,23 @@ static void print_timeline(const gt_terminal *terminal, const gt_table *timeline
     gt_summary_bars(terminal, timeline, GT_COL_TYPE, GT_COL_TIME_MS, GT_COL_PERCENT);
 }
 
-static void print_categories(const gt_terminal *terminal, const gt_table *categories)
+/* Those of the column Category, which the sheet has in addition to findings. */
+static void print_own_categories(const gt_terminal *terminal, const gt_table *kernels)
+{
+    static const gt_col key[] = {GT_COL_CATEGORY};
+    static const gt_aggregate sums[] = {
+        {GT_COL_TOTAL_DIRECT_KERNEL_TIME_MS, GT_GROUP_SUM, GT_COL_TOTAL_DIRECT_KERNEL_TIME_MS}};
+    gt_table *categories =
+        gt_table_group(kernels, key, GT_LENGTH(key), sums, GT_LENGTH(sums), (gt_group_options){0});
+    gt_table_sort(categories, &(gt_sort_key){GT_COL_TOTAL_DIRECT_KERNEL_TIME_MS, true}, 1);
+    gt_table_add_percentages(categories, gt_table_find(categories, GT_COL_TOTAL_DIRECT_KERNEL_TIME_MS));
+    gt_terminal_heading(terminal, "Kernel time by category");
+    gt_summary_bars(terminal, categories, GT_COL_CATEGORY, GT_COL_TOTAL_DIRECT_KERNEL_TIME_MS,
+                    GT_COL_PERCENTAGE_PCT);
+    gt_table_free(categories);
+}
+
+static void print_classes(const gt_terminal *terminal, const gt_table *categories)
 {
     gt_terminal_heading(terminal, "Kernel time by class");
     gt_summary_bars(terminal, categories, GT_COL_OP_CATEGORY, GT_COL_TOTAL_DIRECT_KERNEL_TIME_MS,
@@ -101,9 +121,12 @@ gt_summary_facts gt_jax_find_facts(const gt_jax *trace)
 void gt_jax_print_summary(FILE *out, const gt_summary_facts *facts, const gt_table_list *tables, int width,
                           bool utf8)
 {
-    static const gt_summary_part parts[] = {
+    const gt_table *kernel_sheet = gt_table_list_find(tables, GT_SHEET_KERNEL_LAUNCHERS_SUMMARY);
+    bool has_own = kernel_sheet && gt_table_find(kernel_sheet, GT_COL_CATEGORY) != SIZE_MAX;
+    const gt_summary_part parts[] = {
         {GT_SHEET_GPU_EVENTS_AVERAGES, print_timeline},
-        {GT_SHEET_KERNEL_LAUNCHERS_SUMMARY_BY_CATEGORY, print_categories},
+        {has_own ? GT_SHEET_KERNEL_LAUNCHERS_SUMMARY : GT_SHEET_KERNEL_LAUNCHERS_SUMMARY_BY_CATEGORY,
+         has_own ? print_own_categories : print_classes},
         {GT_SHEET_KERNEL_LAUNCHERS_SUMMARY, print_kernels},
     };
     uint64_t gpus = (uint64_t)facts->counts[FACT_GPUS], kernels = (uint64_t)facts->counts[FACT_KERNELS];

@@ -19,6 +19,7 @@
 typedef struct gt_jax_options {
     const char *const *keywords; /* use only kernels with one of these in their metadata; not in op sheets */
     size_t keyword_count;
+    bool params_as_text; /* parameters of kernels as pandas writes them */
 } gt_jax_options;
 
 /* Fails if nothing ran on a GPU. */

@@ -23,7 +23,7 @@ typedef struct gt_kept {
     gt_interner *strings;
     gt_table_list tables, page; /* the sheets, and the tables of the page */
     gt_summary_facts facts;
-    /* The messages: of what was found, or heard so far. */
+    /* The messages: of what was found, or captured so far. */
     gt_buffer messages[GT_KEPT_STAGES];
     gt_kept_stage stage;
     gt_log_listener listener;

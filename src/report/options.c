@@ -8,6 +8,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,13 +35,15 @@ enum {
 static const struct {
     const char *name;
     option_type type;
-    size_t at, also; /* fields that it sets; `also` is 0 if there is only one */
-    unsigned kinds;  /* of reports that it has an effect on */
+    size_t at, also;     /* fields that it sets; `also` is 0 if there is only one */
+    unsigned kinds;      /* of reports that it has an effect on */
+    const char *minimum; /* the smallest valid number; NULL: any */
 } known_options[] = {
     {"threads", SPECIAL, 0, 0, ANY},
     {"max_memory", SPECIAL, 0, 0, ANY},
     {"strict", FLAG, AT(read.strict), 0, ANY},
     {"csv_safe", FLAG, AT(csv_safe), 0, ANY},
+    {"no_csv_safe", NEGATED_FLAG, AT(csv_safe), 0, ANY},
     {"findings", FLAG, AT(findings), 0, ANY},
     {"no_findings", NEGATED_FLAG, AT(findings), 0, ANY},
     {"page", FLAG, AT(page), 0, ANY},
@@ -51,9 +54,9 @@ static const struct {
     {"short_kernel_study", FLAG, AT(rocprof.short_kernel_study), AT(pytorch.short_kernel_study),
      ROCPROF | NSYS | PYTORCH},
     {"short_kernel_threshold_us", INT, AT(rocprof.short_threshold_us), AT(pytorch.short_threshold_us),
-     ROCPROF | NSYS | PYTORCH},
+     ROCPROF | NSYS | PYTORCH, "0"},
     {"short_kernel_histogram_bins", INT, AT(rocprof.short_bins), AT(pytorch.short_bins),
-     ROCPROF | NSYS | PYTORCH},
+     ROCPROF | NSYS | PYTORCH, "1"},
     {"no_extra_sheets", NEGATED_FLAG, AT(rocprof.extra_sheets), AT(pytorch.extra_sheets),
      ROCPROF | NSYS | PYTORCH},
     {"comm_kernels", SPECIAL, 0, 0, ROCPROF | NSYS | PYTORCH},
@@ -62,7 +65,7 @@ static const struct {
      ROCPROF | NSYS | PYTORCH},
     /* rocprofv3 */
     {"kernel_details", FLAG, AT(rocprof.kernel_details), 0, ROCPROF | NSYS},
-    {"topk_kernels", SPECIAL, 0, 0, ROCPROF | NSYS},
+    {"topk_kernels", SPECIAL, 0, 0, ROCPROF | NSYS, "0"},
     {"all_processes", FLAG, AT(all_processes), 0, ROCPROF},
     {"full_kernel_names", FLAG, AT(rocprof.full_names), 0, ROCPROF | NSYS},
     /* Nsight Systems */
@@ -70,12 +73,12 @@ static const struct {
     /* PyTorch */
     {"include_unlinked_kernels", FLAG, AT(pytorch.include_unlinked_kernels), 0, PYTORCH},
     {"linked_kernels_only", NEGATED_FLAG, AT(pytorch.include_unlinked_kernels), 0, PYTORCH},
-    {"micro_idle_thresh_us", SPECIAL, 0, 0, PYTORCH},
+    {"micro_idle_thresh_us", SPECIAL, 0, 0, PYTORCH, "0"},
     {"enable_kernel_summary", FLAG, AT(pytorch.kernel_summary), 0, PYTORCH},
-    {"topk_short_kernels", LIMIT, AT(pytorch.topk_short_kernels), 0, PYTORCH},
+    {"topk_short_kernels", LIMIT, AT(pytorch.topk_short_kernels), 0, PYTORCH, "0"},
     {"disable_coll_analysis", NEGATED_FLAG, AT(pytorch.coll_analysis), 0, PYTORCH},
-    {"topk_ops", LIMIT, AT(pytorch.topk_ops), 0, PYTORCH},
-    {"topk_roofline_ops", LIMIT, AT(pytorch.topk_roofline_ops), 0, PYTORCH},
+    {"topk_ops", LIMIT, AT(pytorch.topk_ops), 0, PYTORCH, "0"},
+    {"topk_roofline_ops", LIMIT, AT(pytorch.topk_roofline_ops), 0, PYTORCH, "0"},
     {"group_by_num_kernels", FLAG, AT(pytorch.group_by_num_kernels), 0, PYTORCH},
     {"include_overlap_info", FLAG, AT(pytorch.overlap_info), 0, PYTORCH},
     {"detect_recompute", FLAG, AT(pytorch.detect_recompute), 0, PYTORCH},
@@ -86,18 +89,22 @@ static const struct {
     {"seed_sheet_names", FLAG, AT(pytorch.legacy_names), 0, PYTORCH}, /* its old name */
     {"python_path", STRING, AT(pytorch.python_path), 0, PYTORCH},
     {"comparison_json_path", STRING, AT(comparison_json_path), 0, PYTORCH},
+    {"capture_folder", STRING, AT(capture_folder), 0, PYTORCH},
+    {"no_captures", NEGATED_FLAG, AT(find_captures), 0, PYTORCH},
+    {"comparison_capture_folder", STRING, AT(comparison_capture_folder), 0, PYTORCH},
+    {"group_by_parent_module", FLAG, AT(pytorch.by_module), 0, PYTORCH},
     {"extension_file", STRING, AT(extension_file), 0, PYTORCH},
     {"extension_timeout", SPECIAL, 0, 0, PYTORCH},
     {"inference_phase_analysis", FLAG, AT(pytorch.phases), 0, PYTORCH},
     {"phase_detection_method", SPECIAL, 0, 0, PYTORCH},
     {"decode_threshold", INT, AT(pytorch.phase_options.decode_threshold), 0, PYTORCH},
+    {"eager_trace", SPECIAL, 0, 0, PYTORCH},
+    {"no_graph_ops", NEGATED_FLAG, AT(pytorch.graph_ops), 0, PYTORCH},
     {"extra", FLAG, AT(pytorch.extra), 0, PYTORCH},
-    {"extra_kernel_delay_us", INT, AT(pytorch.extra_options.kernel_delay_us), 0, PYTORCH},
-    {"extra_max_queue_length", INT, AT(pytorch.extra_options.max_queue_length), 0, PYTORCH},
+    {"extra_kernel_delay_us", INT, AT(pytorch.extra_options.kernel_delay_us), 0, PYTORCH, "0"},
+    {"extra_max_queue_length", INT, AT(pytorch.extra_options.max_queue_length), 0, PYTORCH, "1"},
     {"extra_last_step", FLAG, AT(pytorch.extra_options.include_last_step), 0, PYTORCH},
     {"extra_hta_times", FLAG, AT(pytorch.extra_options.hta_times), 0, PYTORCH},
-    {"extra_exact_times", NEGATED_FLAG, AT(pytorch.extra_options.hta_times), 0,
-     PYTORCH}, /* the default now */
     /* JAX */
     {"kernel_metadata_keyword_filters", SPECIAL, 0, 0, JAX},
 };
@@ -118,17 +125,35 @@ gt_report_options gt_report_options_default(void)
     return options;
 }
 
+gt_report_options gt_report_options_inference(void)
+{
+    gt_report_options options = gt_report_options_default();
+    options.pytorch.inference = true;
+    options.pytorch.coll_analysis = false;
+    options.write_capture_details = true;
+    options.check_kernels = true;
+    return options;
+}
+
 gt_report_options gt_report_options_best(void)
 {
     gt_report_options options = gt_report_options_default();
     options.pytorch.include_unlinked_kernels = true;
     options.pytorch.correct_launches = true;
     options.pytorch.kernel_summary = true;
+    options.pytorch.serving_sheets = true;
+    options.pytorch.graph_ops = true;
+    options.rocprof.merge_ranges = true;
+    options.rocprof.gpu_window = true;
+    options.rocprof.own_categories = true;
     options.all_comm_kernels = true;
     options.findings = true;
     options.detect_gpu = true;
+    options.csv_safe = true;
     options.gpu_peaks = GT_PEAKS_PEAK;
     options.pytorch.phase_options.method = GT_PHASES_AUTO;
+    options.find_captures = true;
+    options.serve_all_launches = true;
     return options;
 }
 
@@ -136,6 +161,7 @@ void gt_report_options_free(gt_report_options *options)
 {
     gt_free((void *)(uintptr_t)options->jax.keywords);
     gt_free(options->comm_regexes);
+    gt_free(options->pytorch.eager_traces);
     *options = (gt_report_options){0};
 }
 
@@ -197,6 +223,13 @@ static bool add_comm_regex(gt_report_options *options, const char *value)
     return true;
 }
 
+static bool add_eager_trace(gt_report_options *options, const char *value)
+{
+    gt_pytorch_options *pytorch = &options->pytorch;
+    GT_PUSH(pytorch->eager_traces, pytorch->eager_trace_count, pytorch->eager_trace_capacity, value);
+    return true;
+}
+
 static bool set_kernel_names(gt_report_options *options, const char *value)
 {
     static const char *const names[GT_KERNEL_NAME_KINDS] = {[GT_KERNEL_NAMES_SHORT] = "short",
@@ -219,6 +252,7 @@ static bool set_special(gt_report_options *options, const char *name, const char
     if (strcmp(name, "kernel_metadata_keyword_filters") == 0) return add_keyword(options, value);
     if (strcmp(name, "comm_kernels") == 0) return set_comm_kernels(options, value);
     if (strcmp(name, "comm_kernel_regex") == 0) return add_comm_regex(options, value);
+    if (strcmp(name, "eager_trace") == 0) return add_eager_trace(options, value);
     if (strcmp(name, "kernel_names") == 0) return set_kernel_names(options, value);
     if (strcmp(name, "max_memory") == 0) return gt_memory_parse_limit(value, &options->max_memory, NULL);
     if (!parse_int(value, &number)) return false;
@@ -276,6 +310,16 @@ bool gt_report_options_set(gt_report_options *options, const char *name, const c
     if (valid && known_options[i].also) set_field(fields + known_options[i].also, type, value);
     if (valid) options->is_set[i] = true;
     return valid || gt_fail(error, "%s: invalid value '%.200s'", name, value);
+}
+
+bool gt_report_option_check(const char *name, const char *value, gt_error *error)
+{
+    size_t i = find_option(name);
+    const char *minimum = i < GT_LENGTH(known_options) ? known_options[i].minimum : NULL;
+    int64_t number, least;
+    if (minimum && parse_int(minimum, &least) && parse_int(value, &number) && number < least)
+        return gt_fail(error, "%s: must be at least %s, got %" PRId64, name, minimum, number);
+    return true;
 }
 
 void gt_report_options_warn(const gt_report_options *options, unsigned kinds, const char *dashes)
@@ -336,11 +380,14 @@ static void describe_field(gt_buffer *text, const char *name, const char *field,
 static void describe_others(const gt_report_options *options, gt_buffer *text)
 {
     gt_buffer_add_format(
-        text, " best=%d,%d,%d gpu_peaks=%d phases=%d idle=%d:%lld details=%d:%lld comm=%d names=%d",
+        text,
+        " best=%d,%d,%d,%d,%d,%d,%d gpu_peaks=%d phases=%d idle=%d:%lld details=%d:%lld comm=%d names=%d",
         options->pytorch.correct_launches, options->pytorch.gpu_only_kernel_summary, options->detect_gpu,
-        (int)options->gpu_peaks, (int)options->pytorch.phase_options.method, options->pytorch.split_idle,
-        (long long)options->pytorch.micro_idle_us, options->rocprof.limit_details,
-        (long long)options->rocprof.topk_kernels, options->all_comm_kernels, (int)options->kernel_names);
+        options->rocprof.merge_ranges, options->rocprof.gpu_window, options->rocprof.own_categories,
+        options->pytorch.inference, (int)options->gpu_peaks, (int)options->pytorch.phase_options.method,
+        options->pytorch.split_idle, (long long)options->pytorch.micro_idle_us,
+        options->rocprof.limit_details, (long long)options->rocprof.topk_kernels, options->all_comm_kernels,
+        (int)options->kernel_names);
     for (size_t i = 0; i < options->comm_regex_count; i++)
         describe_string(text, "regex", options->comm_regexes[i]);
     for (size_t i = 0; i < options->jax.keyword_count; i++)
@@ -351,14 +398,14 @@ static void describe_others(const gt_report_options *options, gt_buffer *text)
 
 bool gt_report_options_describe(const gt_report_options *options, gt_trace_kind kind, gt_buffer *text)
 {
-    if (options->comparison_json_path || options->extension_file || options->gpu_arch_json_path ||
+    if (options->comparison_json_path || options->capture_folder || options->extension_file ||
+        options->gpu_arch_json_path || options->check_kernels || options->pytorch.eager_trace_count ||
         options->pytorch.reference_messages || getenv("GEMM_SIMULATOR_PATH"))
         return false;
     gt_buffer_add_format(text, GT_INDEX_REPORT "%d", (int)kind);
     const char *fields = (const char *)options;
     for (size_t i = 0; i < GT_LENGTH(known_options); i++) {
-        if (!(known_options[i].kinds & 1u << kind) || strcmp(known_options[i].name, "csv_safe") == 0)
-            continue;
+        if (!(known_options[i].kinds & 1u << kind) || strstr(known_options[i].name, "csv_safe")) continue;
         describe_field(text, known_options[i].name, fields + known_options[i].at, known_options[i].type);
         if (known_options[i].also)
             describe_field(text, "also", fields + known_options[i].also, known_options[i].type);

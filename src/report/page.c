@@ -2,6 +2,7 @@
 #include "report/report.h"
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "os/paths.h"
 #include "page/front.h"
 #include "page/page.h"
@@ -30,14 +31,7 @@ char *gt_message_rename_all(const char *text, const gt_message_rename *renames, 
             gt_buffer_add(&out, text++, 1);
         }
     }
-    char *result = gt_strdup(gt_buffer_str(&out).bytes);
-    gt_buffer_free(&out);
-    return result;
-}
-
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
+    return gt_buffer_take(&out);
 }
 
 gt_messages gt_messages_of(const gt_buffer *texts, const gt_message_rename *renames, size_t rename_count)
@@ -46,7 +40,7 @@ gt_messages gt_messages_of(const gt_buffer *texts, const gt_message_rename *rena
     for (size_t at = 0; at < texts->len; at += strlen(texts->bytes + at) + 1)
         GT_PUSH(all.items, all.count, all.capacity,
                 gt_message_rename_all(texts->bytes + at, renames, rename_count));
-    if (all.count) qsort(all.items, all.count, sizeof *all.items, by_text);
+    if (all.count) qsort(all.items, all.count, sizeof *all.items, gt_by_cstr);
     size_t kept = 0;
     for (size_t i = 0; i < all.count; i++) {
         if (kept && strcmp(all.items[i], all.items[kept - 1]) == 0)
@@ -68,7 +62,8 @@ void gt_messages_free(gt_messages *messages)
 
 void gt_report_add_page(const gt_report *report, const char *command, gt_buffer *html)
 {
-    const gt_answers answers = {.trace = report->title, .tables = &report->tables, .omit_sheets = true};
+    const gt_table_list none = {0};
+    const gt_answers answers = {.trace = report->title, .tables = &report->tables, .sheets = &none};
     gt_str trace = gt_answers_trace(&answers);
     char *name = gt_format("%.*s", (int)trace.len, trace.bytes);
     const gt_page_source source = {.label = name, .sheets = &report->tables, .work = &report->page};

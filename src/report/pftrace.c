@@ -13,9 +13,6 @@
 #include "schema/columns.h"
 #include "schema/sheets.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { ROWS_SHOWN = 10 };
 
 gt_pftrace_activity_options gt_pftrace_activity_options_default(void)

@@ -1,5 +1,4 @@
-/* What is kept of one rank as an image, and back: a partial report that another process finishes. And images
- * of many ranks in a temporary file, which this process reads again when it has read all traces.
+/* What is kept of one rank as an image, and back: a partial report that another process finishes.
  *
  *     strings    of everything below
  *     tables     the rows, then the extra sheets, all or none
@@ -10,13 +9,7 @@
 #include "report/collective.h"
 
 #include "base/memory.h"
-#include "base/pages/spill.h"
-#include "base/guard.h"
-#include "output/file.h"
 #include "table/image.h"
-
-#include <pthread.h>
-#include <string.h>
 
 static const char owner[] = "rank";
 enum { EXTRA_MAX = 6 }; /* sheets of extra_sheets.h */
@@ -132,151 +125,4 @@ gt_rank_collectives *gt_rank_collectives_load(const gt_image *image, int64_t ran
     if (sound) return c;
     gt_rank_collectives_free(c);
     return NULL;
-}
-
-/* ---- many ranks in a temporary file ----
- *
- * A record has, for each part of the image, its head and its bytes, which begin at multiples of 8. */
-
-enum { READABLE_AFTER_STRINGS = 64, PART_ALIGNMENT = 8 };
-
-typedef struct part_head {
-    char name[GT_IMAGE_NAME_MAX];
-    uint64_t len;
-} part_head;
-
-typedef struct stowed {
-    gt_rank_collectives *in_memory; /* owned; NULL if it is in the file */
-    uint64_t position;              /* in the file, plus 1; 0: not there */
-} stowed;
-
-struct gt_rank_stow {
-    gt_temp_store *store; /* NULL: there is none */
-    bool is_sealed;
-    stowed *ranks;
-    size_t count, capacity;
-    pthread_mutex_t lock; /* for reading the store */
-};
-
-gt_rank_stow *gt_rank_stow_new(void)
-{
-    gt_rank_stow *stow = gt_alloc_zero(1, sizeof *stow);
-    gt_error ignored;
-    char *path = gt_format("%s/ranks", gt_spill_folder());
-    stow->store = gt_temp_store_open(path, &ignored);
-    pthread_mutex_init(&stow->lock, NULL);
-    gt_free(path);
-    return stow;
-}
-
-void gt_rank_stow_free(gt_rank_stow *stow)
-{
-    if (!stow) return;
-    for (size_t i = 0; i < stow->count; i++) gt_rank_collectives_free(stow->ranks[i].in_memory);
-    gt_temp_store_close(stow->store);
-    pthread_mutex_destroy(&stow->lock);
-    gt_free(stow->ranks);
-    gt_free(stow);
-}
-
-static void align(gt_buffer *record)
-{
-    static const char zeros[PART_ALIGNMENT];
-    gt_buffer_add(record, zeros, -record->len % PART_ALIGNMENT);
-}
-
-static void add_part(gt_buffer *record, const gt_image_part *part)
-{
-    part_head head = {.len = part->len};
-    memcpy(head.name, part->name, sizeof head.name);
-    gt_buffer_add(record, &head, sizeof head);
-    for (size_t i = 0; i < part->piece_count; i++)
-        gt_buffer_add(record, part->pieces[i].bytes, part->pieces[i].len);
-    if (!part->piece_count && part->len) gt_buffer_add(record, part->bytes, part->len);
-    align(record);
-}
-
-/* The parts borrow the bytes of the record. */
-static gt_rank_collectives *load_record(gt_str record, int64_t rank)
-{
-    gt_image image = {0};
-    for (size_t at = 0; at < record.len;) {
-        part_head head;
-        memcpy(&head, record.bytes + at, sizeof head);
-        at += sizeof head;
-        char *slash = strchr(head.name, '/');
-        *slash = 0;
-        gt_image_add(&image, head.name, slash + 1, record.bytes + at, head.len);
-        at += (head.len + PART_ALIGNMENT - 1) / PART_ALIGNMENT * PART_ALIGNMENT;
-    }
-    gt_rank_collectives *c = gt_rank_collectives_load(&image, rank);
-    gt_image_free(&image);
-    return c;
-}
-
-/* False if the disk is full, or if it cannot be loaded again: an image has only numbers that make sense, a
- * trace may have others. */
-static bool put_in_file(gt_rank_stow *stow, int64_t rank, const gt_rank_collectives *c)
-{
-    static const char zeros[READABLE_AFTER_STRINGS];
-    gt_image image = {0};
-    gt_buffer record = {0};
-    gt_rank_collectives_save(c, rank, &image);
-    for (size_t i = 0; i < image.count; i++) add_part(&record, &image.parts[i]);
-    gt_image_free(&image);
-    gt_str bytes = gt_buffer_str(&record);
-    gt_buffer_add(&record, zeros, sizeof zeros);
-    gt_rank_collectives *again = load_record((gt_str){record.bytes, bytes.len}, rank);
-    bool fits = again && gt_temp_store_has_room(stow->store, bytes.len);
-    if (fits) stow->ranks[rank].position = 1 + gt_temp_store_add(stow->store, record.bytes, bytes.len);
-    gt_rank_collectives_free(again);
-    gt_buffer_free(&record);
-    return fits;
-}
-
-void gt_rank_stow_put(gt_rank_stow *stow, int64_t rank, gt_rank_collectives *c)
-{
-    if (!c) return;
-    size_t before = stow->capacity;
-    if (stow->count <= (size_t)rank) {
-        stow->ranks = gt_grow(stow->ranks, &stow->capacity, (size_t)rank + 1, sizeof *stow->ranks);
-        memset(stow->ranks + before, 0, (stow->capacity - before) * sizeof *stow->ranks);
-        stow->count = (size_t)rank + 1;
-    }
-    if (stow->store && put_in_file(stow, rank, c))
-        gt_rank_collectives_free(c);
-    else
-        stow->ranks[rank].in_memory = c;
-}
-
-/* The record of a rank, with the bytes that loading strings may read after it. */
-static void read_record(gt_rank_stow *stow, uint64_t position, gt_buffer *record)
-{
-    static const char zeros[READABLE_AFTER_STRINGS];
-    gt_error error;
-    gt_lock(&stow->lock);
-    if (!stow->is_sealed && !gt_temp_store_seal(stow->store, &error)) {
-        gt_unlock(&stow->lock);
-        gt_raise("%s", error.text); /* the disk is full */
-    }
-    stow->is_sealed = true;
-    gt_str bytes = gt_temp_store_read(stow->store, position);
-    gt_buffer_add(record, bytes.bytes, bytes.len);
-    gt_unlock(&stow->lock);
-    gt_buffer_add(record, zeros, sizeof zeros);
-}
-
-gt_rank_collectives *gt_rank_stow_take(void *from, size_t rank)
-{
-    gt_rank_stow *stow = from;
-    if (rank >= stow->count) return NULL;
-    stowed *s = &stow->ranks[rank];
-    gt_rank_collectives *c = s->in_memory;
-    s->in_memory = NULL;
-    if (!s->position) return c;
-    gt_buffer record = {0};
-    read_record(stow, s->position - 1, &record);
-    c = load_record((gt_str){record.bytes, record.len - READABLE_AFTER_STRINGS}, (int64_t)rank);
-    gt_buffer_free(&record);
-    return c;
 }

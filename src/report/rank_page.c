@@ -19,7 +19,6 @@
 #include "table/operations.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { CELLS_MAX = 512 * 512, RANKS_MAX = 1024 };
@@ -309,8 +308,7 @@ static void add_tile(gt_json_writer *json, const char *id, const char *label, do
     gt_json_open(json, '{');
     gt_json_put_cstr(json, "id", id);
     gt_json_put_cstr(json, "label", label);
-    gt_json_key(json, "value");
-    gt_json_add_real(json, ms * 1e6 / unit.ns);
+    gt_json_put_real(json, "value", ms * 1e6 / unit.ns);
     gt_json_put_cstr(json, "unit", unit.name);
     gt_json_put_cstr(json, "detail", detail);
     gt_json_close(json, '}');
@@ -330,8 +328,7 @@ static void add_tiles(const gt_ranks_page *page, gt_json_writer *json)
         latest = (size_t)gt_column_number(gt_table_column(causes, GT_COL_RANK), row);
     }
     char *which = gt_format("rank %zu, against the median rank", latest);
-    gt_json_key(json, "tiles");
-    gt_json_open(json, '[');
+    gt_json_put_open(json, "tiles", '[');
     add_tile(json, "step", "step time", overview_value(overview, "step_ms"), "mean of ranks");
     add_tile(json, "busy", "GPU busy", overview_value(overview, "busy_ms"), "mean of ranks");
     add_tile(json, "waiting", "waiting for ranks", overview_value(overview, "wait_ms"),
@@ -346,8 +343,7 @@ static void add_tiles(const gt_ranks_page *page, gt_json_writer *json)
 static void add_note(const waits *w, gt_json_writer *json)
 {
     size_t most = w->kept_ranks ? CELLS_MAX / w->kept_ranks : 0;
-    gt_json_key(json, "notes");
-    gt_json_open(json, '[');
+    gt_json_put_open(json, "notes", '[');
     if (w->sync.count > most) {
         gt_buffer note = {0};
         gt_buffer_add_cstr(&note, "The heat map has the ");
@@ -426,7 +422,8 @@ static gt_messages find_messages(const gt_ranks_page *ranks)
 
 void gt_ranks_add_page(const gt_ranks_page *ranks, gt_buffer *html)
 {
-    const gt_answers answers = {.trace = ranks->title, .tables = ranks->sheets, .omit_sheets = true};
+    const gt_table_list none = {0};
+    const gt_answers answers = {.trace = ranks->title, .tables = ranks->sheets, .sheets = &none};
     gt_interner *strings = gt_interner_new();
     gt_table_list work = {0}, copies = {0};
     gt_table_list sheets = sheets_of_page(ranks->sheets, &copies);

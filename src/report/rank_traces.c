@@ -13,7 +13,6 @@
 #include "schema/sheets.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- one rank ---- */
@@ -135,10 +134,9 @@ typedef struct job {
     gt_extra_sheets extra_sheets; /* of the ranks so far */
     int64_t *rank_in_trace;       /* by rank: the rank number in the trace */
     gt_base_time *bases;          /* by rank */
-    size_t kept_bytes;            /* that are in memory, approximately */
 } job;
 
-enum { KEPT_BYTES = 512 * 1024, FACT_CELLS = 8, ROWS_RESERVED = 1000 * 1000 };
+enum { ROWS_RESERVED = 1000 * 1000 };
 
 /* Reads the whole trace for the extra sheets, and takes the collectives from it. */
 static void read_whole(const job *j, size_t number, gt_error *error)
@@ -183,7 +181,10 @@ static bool read_rank(void *context, size_t number)
     const char *path = j->request->paths[number];
     const char *about = gt_log_about(j->request->rank_count > 1 ? path : NULL);
     gt_error error = {""};
-    if (j->request->ready) r->collectives = j->request->ready(j->request->ready_context, number);
+    if (j->request->ready) {
+        r->collectives = j->request->ready[number];
+        j->request->ready[number] = NULL;
+    }
     if (path && !r->collectives) {
         if (j->request->load)
             r->collectives = j->request->load(j->request->load_context, number, &error);
@@ -214,7 +215,6 @@ static void append_rows(gt_rank_traces *traces, gt_table *rows)
 static void keep(job *j, size_t number, gt_rank_collectives *c)
 {
     gt_rank_traces *traces = j->traces;
-    j->kept_bytes += c->rows->row_count * (c->rows->column_count + FACT_CELLS) * sizeof(int64_t);
     append_rows(traces, c->rows);
     c->rows = NULL;
     j->rank_in_trace[number] = c->run.distributed.rank;
@@ -223,7 +223,7 @@ static void keep(job *j, size_t number, gt_rank_collectives *c)
         traces->world_size = world_size;
     j->bases[number] = c->base;
     traces->events += c->events;
-    if (c->facts) traces->facts[number] = gt_rank_facts_pack(c->facts, &traces->facts_pool, traces->strings);
+    if (c->facts) traces->facts[number] = gt_rank_facts_pack(c->facts, &traces->facts_arena, traces->strings);
     c->facts = NULL;
     if (number == 0) traces->devices = c->run.devices;
     use_strings(&c->extra, traces->strings);
@@ -234,17 +234,11 @@ static void keep_rank(void *context, size_t number)
 {
     job *j = context;
     rank_state *r = &j->ranks[number];
-    bool before = gt_memory_outside(true);
     if (r->collectives) {
         keep(j, number, r->collectives);
     } else {
         j->traces->problems[number] = gt_format("rank %zu: %s", number, r->problem ? r->problem : "no trace");
         j->traces->bad_count++;
-    }
-    gt_memory_outside(before);
-    if (j->kept_bytes > KEPT_BYTES) {
-        gt_memory_outside_rest(GT_OUTSIDE_KEPT);
-        j->kept_bytes = 0;
     }
     gt_rank_collectives_free(r->collectives);
     gt_free(r->problem);
@@ -374,8 +368,6 @@ static void read_all(job *j)
 void gt_rank_traces_read(gt_rank_traces *traces, const gt_rank_request *request)
 {
     size_t rank_count = request->rank_count;
-    gt_memory_trim(); /* what the reports on the ranks needed */
-    gt_memory_give_back();
     *traces = (gt_rank_traces){.strings = gt_interner_new(), .rank_count = rank_count};
     traces->problems = gt_alloc_zero(rank_count, sizeof *traces->problems);
     traces->facts = gt_alloc_zero(rank_count, sizeof *traces->facts);
@@ -387,9 +379,6 @@ void gt_rank_traces_read(gt_rank_traces *traces, const gt_rank_request *request)
     read_all(&j);
     compare_ranks(&j);
     if (!traces->rows) traces->rows = gt_table_new(GT_SHEET_NCCL_LONG, traces->strings);
-    gt_memory_trim();
-    traces->was_outside = gt_memory_outside(true); /* what is made of the rows, too */
-    gt_memory_outside_rest(GT_OUTSIDE_ALL_READ);
     gt_collectives_align(traces->rows, j.bases, rank_count);
     traces->apart_s = gt_collectives_find_apart(traces->rows, j.bases, rank_count);
     warn_of_apart(traces);
@@ -403,14 +392,12 @@ void gt_rank_traces_read(gt_rank_traces *traces, const gt_rank_request *request)
 void gt_rank_traces_free(gt_rank_traces *traces)
 {
     for (size_t i = 0; i < traces->rank_count; i++) gt_free(traces->problems[i]);
-    gt_rank_facts_pool_free(&traces->facts_pool);
+    gt_arena_free(&traces->facts_arena);
     gt_free(traces->problems);
     gt_free(traces->apart_s);
     gt_free(traces->facts);
     gt_table_free(traces->rows);
     gt_table_list_free(&traces->extra);
     gt_interner_free(traces->strings);
-    gt_memory_outside(traces->was_outside);
-    if (!traces->was_outside) gt_memory_outside_rest(GT_OUTSIDE_END);
     *traces = (gt_rank_traces){0};
 }

@@ -1,6 +1,7 @@
 /* Formats and kinds of reports: two tables, and what is done with their rows. */
 #include "report/report.h"
 
+#include "analysis/serving/sheets.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/raise.h"
@@ -10,13 +11,16 @@
 #include "input/chrome/kineto.h"
 #include "input/nsys/nsys.h"
 #include "input/rocprof/rocprof.h"
+#include "input/sqlite.h"
 #include "input/xla/xplane.h"
 #include "os/paths.h"
 #include "page/work.h"
 #include "report/collective.h"
+#include "report/pytorch/graphs.h"
 #include "report/summary.h"
 #include "schema/sheets.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- which report for which format ---- */
@@ -44,9 +48,10 @@ static bool kind_of_index(const char *path, gt_trace_kind *kind, gt_error *error
     return true;
 }
 
-/* A database is one of rocprofv3 unless it has other tables. */
+/* A database is one of rocprofv3 unless it has other tables; which ones a truncated one had is unknown. */
 static bool kind_of_database(const gt_stream *stream, gt_trace_kind *kind, gt_error *error)
 {
+    if (gt_stream_seekable(stream) && !gt_sqlite_is_complete(gt_stream_path(stream), error)) return false;
     gt_database_kind found =
         gt_stream_seekable(stream) ? gt_database_kind_of(gt_stream_path(stream)) : GT_DATABASE_ROCPD;
     if (found == GT_DATABASE_OTHER)
@@ -95,7 +100,7 @@ bool gt_report_find_traces(gt_profile_list *traces, const char *path, gt_error *
     if (gt_profiles_find(traces, path, error)) return true;
     if (gt_path_is_folder(path) && find_exports(traces, path)) return true;
     if (gt_path_is_folder(path) && gt_nsys_fail_folder(path, error)) return false;
-    return gt_fail(error, "%s: no rocprofv3 files, JAX profile or Nsight Systems export in this folder",
+    return gt_fail(error, "%s: no rocprofv3 files, JAX profile or nsys export; name a PyTorch trace itself",
                    path);
 }
 
@@ -147,18 +152,6 @@ static void set_wanted(gt_report *report)
     if (wants_schedule(&report->options)) read->wanted |= GT_WANT_FOR_FINDINGS;
 }
 
-/* Kernels whose short names are the same share a row. */
-static void warn_of_short_names(const gt_rocprof *run, const char *option)
-{
-    if (run->full_to_short.count > 1 && run->short_names.count == 1)
-        gt_warn("%zu kernels have the same short name and share a row; %s keeps them apart",
-                run->full_to_short.count, option);
-    else if (run->full_to_short.count > run->short_names.count)
-        gt_warn("%zu kernels have only %zu different short names, and those with the same one share a row; "
-                "%s keeps them apart",
-                run->full_to_short.count, run->short_names.count, option);
-}
-
 static bool read_rocprof(gt_report *report, gt_stream *stream, const char *path, gt_error *error)
 {
     gt_read_options *read = &report->options.read;
@@ -169,7 +162,7 @@ static bool read_rocprof(gt_report *report, gt_stream *stream, const char *path,
         stream ? gt_rocprof_read(stream, path, read, error) : gt_rocprof_read_folder(path, read, error);
     report->trace.rocprof = run;
     if (!run) return false;
-    warn_of_short_names(run, "--full_kernel_names");
+    gt_rocprof_warn_of_short_names(run, "--full_kernel_names");
     run->communication = report->communication;
     return true;
 }
@@ -198,7 +191,8 @@ static bool read_nsys(gt_report *report, gt_stream *stream, const char *path, gt
     options->read.kernel_names = options->kernel_names;
     gt_rocprof *run = report->trace.rocprof = gt_nsys_read(stream, path, &options->read, error);
     if (!run) return false;
-    if (options->kernel_names == GT_KERNEL_NAMES_SHORT) warn_of_short_names(run, "--kernel_names demangled");
+    if (options->kernel_names == GT_KERNEL_NAMES_SHORT)
+        gt_rocprof_warn_of_short_names(run, "--kernel_names demangled");
     run->communication = report->communication;
     return true;
 }
@@ -206,6 +200,12 @@ static bool read_nsys(gt_report *report, gt_stream *stream, const char *path, gt
 const char *gt_trace_title(const char *path)
 {
     return strcmp(path, "-") == 0 ? "standard input" : path;
+}
+
+static bool fail_without_ops(const char *path, gt_error *error)
+{
+    return gt_fail(error, "%s: no CPU ops; the comparison needs the host side of both traces",
+                   gt_trace_title(path));
 }
 
 static bool read_comparison(gt_report *report, gt_kineto_options keep, gt_error *error)
@@ -216,25 +216,53 @@ static bool read_comparison(gt_report *report, gt_kineto_options keep, gt_error 
     gt_read_options read = report->options.read;
     read.run = NULL; /* that of the other trace */
     gt_pytorch_read *events = gt_kineto_read(path, keep, &read, error);
-    bool usable = events && !gt_pytorch_read_view(events)->gpu_only;
+    /* Captures may have the ops. */
+    bool usable =
+        events && (!gt_pytorch_read_view(events)->gpu_only || report->options.comparison_capture_folder);
     if (usable) {
         report->options.pytorch.comparison = gt_pytorch_link(gt_pytorch_build_tree(events));
         if (report->options.pytorch.correct_launches)
             gt_pytorch_correct_launches(report->options.pytorch.comparison);
     } else if (events) {
         gt_pytorch_read_free(events);
-        gt_fail(error, "%s: no CPU ops; the comparison needs the host side of both traces",
-                gt_trace_title(path));
+        fail_without_ops(path, error);
     }
     gt_log_about(about);
     return usable;
 }
 
+/* The folder next to a trace in which servers leave their captures. */
+static void find_captures(gt_report *report, const char *path)
+{
+    const gt_report_options *options = &report->options;
+    if (!options->find_captures || options->capture_folder || options->extension_file ||
+        strcmp(path, "-") == 0)
+        return;
+    char *folder = gt_path_sibling(path, GT_CAPTURE_FOLDER);
+    report->found_captures = gt_path_is_folder(folder);
+    if (report->found_captures)
+        report->options.capture_folder = gt_arena_bytes(&report->arena, folder, strlen(folder));
+    gt_free(folder);
+}
+
 static bool prepare_pytorch(gt_report *report, const char *path, gt_error *error)
 {
     gt_report_options *options = &report->options;
+    find_captures(report, path);
+    /* Modules need all that a capture has, not only its ops. */
+    if (options->pytorch.by_module || options->comparison_capture_folder) options->pytorch.graph_ops = false;
+    if (options->pytorch.graph_ops) options->pytorch.capture_folder = options->capture_folder;
+    options->pytorch.needs_captures = !report->found_captures || options->read.strict;
+    if (options->pytorch.capture_folder && !gt_path_is_folder(options->pytorch.capture_folder))
+        return gt_fail(error, "%s: not a folder", options->pytorch.capture_folder);
+    options->pytorch.captures =
+        (options->capture_folder && !options->pytorch.graph_ops) || options->comparison_capture_folder;
+    options->pytorch.hide_stacks =
+        options->pytorch.captures && options->serve_all_launches && !options->pytorch.detect_recompute;
     if (options->extension_file && strcmp(path, "-") == 0)
         return gt_fail(error, "extension_file: the extension reads the trace too, so it must be a file");
+    if (options->extension_file && options->pytorch.captures)
+        return gt_fail(error, "extension_file: not allowed with capture_folder");
     if (!choose_gpu(report, error)) return false;
     report->extension = (gt_extension_source){.file = options->extension_file,
                                               .trace_path = path,
@@ -246,10 +274,42 @@ static bool prepare_pytorch(gt_report *report, const char *path, gt_error *error
     return true;
 }
 
+static bool open_captures(gt_report *report, const char *folder, gt_captures **captures, gt_error *error)
+{
+    const gt_report_options *options = &report->options;
+    if (!folder) return true;
+    *captures = gt_captures_open(folder,
+                                 (gt_capture_options){.read = &options->read,
+                                                      .writes_details = options->write_capture_details,
+                                                      .journal = options->journal,
+                                                      .serve_all = options->serve_all_launches},
+                                 error);
+    return *captures != NULL;
+}
+
+static bool merge_captures(gt_report *report, gt_error *error)
+{
+    const gt_report_options *options = &report->options;
+    gt_pytorch_linked *second = options->pytorch.comparison;
+    if (report->captures && !gt_captures_merge_into(report->captures, report->trace.pytorch, error))
+        return false;
+    if (!report->captures && options->pytorch.inference)
+        gt_captures_hint(&gt_pytorch_view(report->trace.pytorch)->events);
+    if (!second || !options->comparison_capture_folder) return true;
+    return open_captures(report, options->comparison_capture_folder, &report->comparison_captures, error) &&
+           gt_captures_merge_into(report->comparison_captures, second, error) &&
+           (!gt_pytorch_view(second)->gpu_only || fail_without_ops(options->comparison_json_path, error));
+}
+
 static bool read_pytorch(gt_report *report, gt_stream *stream, const char *path, gt_error *error)
 {
     (void)path;
     gt_report_options *options = &report->options;
+    const char *captures = options->pytorch.captures ? options->capture_folder : NULL;
+    if (!open_captures(report, captures, &report->captures, error)) {
+        if (!report->found_captures || options->read.strict) return false;
+        gt_warn("%s; the report is without captures", error->text);
+    }
     gt_kineto_options keep = {.python_functions = gt_pytorch_needs_python(&options->pytorch),
                               .frames = wants_schedule(options),
                               .memory = options->page || options->memory};
@@ -296,14 +356,13 @@ static const gt_gpu_arch *gpu_of(gt_report *report, const char *name)
     return NULL;
 }
 
-/* Adds the sheets of findings to `sheets` and the tables of the page to `page`, those that are wanted. */
-static void add_findings(const gt_report_options *options, const gt_findings *findings, gt_table_list *sheets,
-                         gt_table_list *page)
+/* Adds the sheets of findings to `sheets` and the tables of the page to those of the report, if wanted. */
+static void add_findings(gt_report *report, const gt_findings *findings, gt_table_list *sheets)
 {
-    if (options->findings) gt_findings_add_sheets(findings, sheets);
-    if (!options->page) return;
     gt_page_limits limits = gt_page_limits_default();
-    gt_page_add_work(findings, &limits, page);
+    if (report->options.findings) gt_findings_add_sheets(findings, sheets);
+    if (report->options.page) gt_page_add_work(findings, &limits, &report->page);
+    report->kernel_categories = gt_kernel_categories(findings->schedule, findings->categories);
 }
 
 /* The same of a schedule, which is freed. */
@@ -312,18 +371,21 @@ static void add_findings_of(gt_report *report, gt_schedule *schedule, bool is_cu
     const gt_findings_options options = {.gpu = gpu_of(report, gt_schedule_device_name(schedule)),
                                          .is_cut_off = is_cut_off};
     gt_findings *findings = gt_findings_of_schedule(schedule, &options);
-    add_findings(&report->options, findings, &report->tables, &report->page);
+    add_findings(report, findings, &report->tables);
     gt_findings_free(findings);
 }
 
 static bool make_rocprof_tables(gt_report *report, gt_error *error)
 {
+    gt_rocprof_options *options = &report->options.rocprof;
+    gt_rocprof *run = report->trace.rocprof;
     if (wants_schedule(&report->options))
-        add_findings_of(report, gt_schedule_of_rocprof(report->trace.rocprof, report->options.page),
-                        report->trace.rocprof->is_cut_off);
-    report->options.rocprof.hint_communication = !report->options.all_comm_kernels;
-    report->options.rocprof.last_use = true;
-    return gt_rocprof_tables(report->trace.rocprof, &report->options.rocprof, &report->tables, error);
+        add_findings_of(report, gt_schedule_of_rocprof(run, report->options.page), run->is_cut_off);
+    if (report->options.page && !options->gpu_window)
+        gt_rocprof_add_timelines(run, true, true, &report->page);
+    options->hint_communication = !report->options.all_comm_kernels;
+    options->last_use = true;
+    return gt_rocprof_tables(run, options, &report->tables, error);
 }
 
 const gt_event_view *gt_report_events(const gt_report *report)
@@ -347,8 +409,11 @@ static void detect_gpu(gt_report *report)
 typedef struct pytorch_halves {
     gt_report *report;
     gt_event_view trace;    /* for the findings: as it was read, with strings of their own */
+    gt_step_list *steps;    /* of the trace; NULL: not needed */
+    gt_graphs *graphs;      /* that the trace replays; NULL: none, or not wanted */
     gt_store *frames;       /* those of the trace, until the schedule has them; NULL: none */
     gt_table_list findings; /* their sheets */
+    gt_table_list serving;
     gt_table_list others;
     bool made; /* the others */
     gt_error *error;
@@ -360,12 +425,13 @@ static void make_findings(pytorch_halves *halves)
     if (!wants_schedule(&report->options)) return;
     const gt_findings_options options = {.gpu = report->options.pytorch.gpu_arch,
                                          .is_cut_off = halves->trace.facts->is_cut_off};
-    gt_schedule *schedule = gt_schedule_new(&halves->trace);
+    gt_schedule *schedule = gt_schedule_with_steps(&halves->trace, halves->steps);
+    if (halves->graphs) gt_report_set_graph_origins(halves->graphs, schedule);
     halves->trace.frames = NULL;
     gt_store_free(halves->frames); /* their memory is used again by what follows */
     halves->frames = NULL;
     gt_findings *findings = gt_findings_of_schedule(schedule, &options);
-    add_findings(&report->options, findings, &halves->findings, &report->page);
+    add_findings(report, findings, &halves->findings);
     if (report->options.findings && report->collectives)
         gt_rank_collectives_add_facts(report->collectives, &halves->trace, findings);
     gt_findings_free(findings);
@@ -381,15 +447,21 @@ void gt_report_make_facts(gt_report *report)
     gt_findings_free(findings);
 }
 
+static void link_trace(gt_report *report)
+{
+    gt_pytorch_read *events = report->read;
+    report->read = NULL;
+    report->trace.pytorch = gt_pytorch_link(gt_pytorch_build_tree(events));
+    if (report->options.pytorch.correct_launches) gt_pytorch_correct_launches(report->trace.pytorch);
+}
+
 static void make_others(pytorch_halves *halves)
 {
     gt_report *report = halves->report;
     const gt_pytorch_options *options = &report->options.pytorch;
-    gt_pytorch_read *events = report->read;
-    report->read = NULL;
-    report->trace.pytorch = gt_pytorch_link(gt_pytorch_build_tree(events));
-    if (options->correct_launches) gt_pytorch_correct_launches(report->trace.pytorch);
-    halves->made = gt_pytorch_tables(report->trace.pytorch, options, &halves->others, halves->error);
+    if (report->read) link_trace(report);
+    halves->made = merge_captures(report, halves->error) &&
+                   gt_pytorch_tables(report->trace.pytorch, options, &halves->others, halves->error);
 }
 
 static void make_half(void *context, size_t index)
@@ -404,7 +476,7 @@ static void make_both(pytorch_halves *halves)
 {
     const gt_pytorch_options *options = &halves->report->options.pytorch;
     /* Rows that are added move the arrays that the findings read. */
-    bool moves = options->pseudo_ops || options->extension;
+    bool moves = options->pseudo_ops || options->extension || options->captures;
     if (!moves && wants_schedule(&halves->report->options)) {
         gt_parallel_each(2, make_half, halves);
         return;
@@ -413,7 +485,50 @@ static void make_both(pytorch_halves *halves)
     make_others(halves);
 }
 
-/* Moves the sheets to the report. Those of the findings come first. */
+static void warn_about_capture(const gt_step_list *steps)
+{
+    char batch[40] = "";
+    if (steps->capture_batch != GT_STEP_UNKNOWN)
+        snprintf(batch, sizeof batch, " (batch %lld)", (long long)steps->capture_batch);
+    gt_warn("this is a graph capture%s: its kernels did not run, so times say nothing; give it with "
+            "--capture_folder to the report on a trace that replays the graph",
+            batch);
+}
+
+/* The ops of replayed graphs, which become part of the trace. So it is linked here, before both halves. */
+static bool find_graphs(pytorch_halves *halves)
+{
+    gt_report *report = halves->report;
+    const gt_pytorch_options *options = &report->options.pytorch;
+    bool has_graphs = halves->steps->graph_launches != 0;
+    if (!options->graph_ops || (!has_graphs && !options->eager_trace_count)) return true;
+    gt_module_frames modules = {0};
+    if (has_graphs) modules = gt_module_frames_find(&halves->trace);
+    link_trace(report);
+    bool found = gt_report_find_graphs(report->trace.pytorch, halves->steps, &modules, options,
+                                       &report->options.read, &halves->graphs, halves->error);
+    gt_module_frames_free(&modules);
+    halves->trace = gt_pytorch_view(report->trace.pytorch)->events;
+    halves->trace.frames = halves->frames;
+    return found;
+}
+
+/* The steps and graphs of the trace, and the sheets of servers. */
+static bool find_steps(pytorch_halves *halves)
+{
+    const gt_report *report = halves->report;
+    bool wants_sheets = report->options.pytorch.serving_sheets && report->options.pytorch.extra_sheets;
+    if (!wants_schedule(&report->options) && !wants_sheets) return true;
+    halves->steps = gt_step_list_find(&halves->trace);
+    if (halves->steps->is_capture) warn_about_capture(halves->steps);
+    if (!find_graphs(halves)) return false;
+    if (!wants_sheets) return true;
+    gt_serving_add_sheets(halves->steps, &halves->trace, &halves->serving);
+    if (halves->graphs) gt_report_add_graph_sheets(halves->graphs, &halves->trace, &halves->serving);
+    return true;
+}
+
+/* Moves the sheets to the report. Those of the findings come first, then those of servers. */
 static void join_halves(pytorch_halves *halves, gt_interner *strings)
 {
     gt_table_list *tables = &halves->report->tables;
@@ -421,21 +536,28 @@ static void join_halves(pytorch_halves *halves, gt_interner *strings)
         gt_table_use_strings(halves->findings.items[i], strings);
         gt_table_list_add(tables, halves->findings.items[i]);
     }
+    for (size_t i = 0; i < halves->serving.count; i++) gt_table_list_add(tables, halves->serving.items[i]);
+    if (halves->report->kernel_categories) gt_table_use_strings(halves->report->kernel_categories, strings);
     for (size_t i = 0; i < halves->others.count; i++) gt_table_list_add(tables, halves->others.items[i]);
     gt_free(halves->findings.items);
+    gt_free(halves->serving.items);
     gt_free(halves->others.items);
 }
 
 static bool make_pytorch_tables(gt_report *report, gt_error *error)
 {
     report->options.pytorch.hint_communication = !report->options.all_comm_kernels;
+    if (report->options.check_kernels) report->options.pytorch.kernel_check = &report->kernel_check;
     detect_gpu(report);
     pytorch_halves halves = {.report = report, .trace = *gt_report_events(report), .error = error};
     gt_interner *strings = halves.trace.strings;
-    halves.trace.strings = gt_interner_copy(strings);
     halves.frames = gt_pytorch_read_take_frames(report->read);
-    make_both(&halves);
+    bool found = find_steps(&halves);
+    halves.trace.strings = gt_interner_copy(strings);
+    if (found) make_both(&halves);
     gt_store_free(halves.frames);
+    gt_graphs_free(halves.graphs);
+    gt_step_list_free(halves.steps);
     join_halves(&halves, strings);
     if (report->page.count)
         report->page_strings = halves.trace.strings;
@@ -459,6 +581,9 @@ static void free_rocprof(gt_report *report)
 
 static void free_pytorch(gt_report *report)
 {
+    gt_captures_free(report->captures);
+    gt_captures_free(report->comparison_captures);
+    gt_buffer_free(&report->kernel_check);
     gt_pytorch_linked_free(report->options.pytorch.comparison);
     gt_pytorch_linked_free(report->trace.pytorch);
     gt_pytorch_read_free(report->read);
@@ -625,6 +750,7 @@ static bool make_tables(gt_report *report, gt_error *error)
     }
     gt_kept_listen(&report->kept, GT_KEPT_MADE);
     bool made = kinds[report->kind].make_tables(report, error);
+    if (report->options.findings) gt_categories_add_to(&report->tables, report->kernel_categories);
     gt_kept_hush(&report->kept);
     if (made)
         keep_report(report);
@@ -643,6 +769,7 @@ bool gt_report_make_tables(gt_report *report, gt_error *error)
 
 void gt_report_free(gt_report *report)
 {
+    gt_table_free(report->kernel_categories);
     gt_table_list_free(&report->tables);
     gt_table_list_free(&report->page);
     gt_interner_free(report->page_strings);

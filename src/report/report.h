@@ -18,6 +18,7 @@
 #include "input/detect.h"
 #include "input/options.h"
 #include "input/xla/profiles.h"
+#include "report/captures.h"
 #include "report/jax.h"
 #include "report/kept.h"
 #include "report/pytorch/pytorch.h"
@@ -48,6 +49,14 @@ typedef struct gt_report_options {
     const char *gpu_arch_platform, *gpu_arch_json_path; /* at most one of them */
     gt_peak_set gpu_peaks;                              /* of gpu_arch_platform */
     const char *comparison_json_path;                   /* a second PyTorch trace */
+    /* Folders of capture traces of the two (report/captures.h); NULL: none. */
+    const char *capture_folder, *comparison_capture_folder;
+    bool find_captures;         /* use the folder next to the trace, unless one is given */
+    bool write_capture_details; /* into folders that have no execution_details.json */
+    bool serve_all_launches;    /* see gt_capture_source */
+    void (*journal)(
+        const char *line); /* gets what TraceLens prints about captures; NULL: a summary is printed */
+    bool check_kernels;    /* fill gt_report.kernel_check */
     const char *extension_file;
     /* Kernels that count as communication, in addition to those of TraceLens. */
     bool all_comm_kernels;     /* those of the wider table (trace/communication.h) */
@@ -58,16 +67,21 @@ typedef struct gt_report_options {
     bool is_set[GT_REPORT_OPTIONS_MAX]; /* by gt_report_options_set, in the order of the table of options */
 } gt_report_options;
 
-/* Those of `gputally pytorch`, `rocprof`, `nsys` and `jax`, and of the public interface: the reference's
- * defaults, with our extra sheets. */
+/* Those of `gputally pytorch`, `rocprof`, `nsys` and `jax`: the reference's defaults, with our extra sheets.
+ */
 gt_report_options gt_report_options_default(void);
-/* Those of `gputally report`: what shows most of a trace, also where the reference's defaults differ. */
+/* Those of `gputally report` and of the public interface: what shows most of a trace, also where the
+ * reference's defaults differ. */
 gt_report_options gt_report_options_best(void);
+/* Those of `gputally pytorch-inference`: as the first, with the sheets of TraceLens' report on inference. */
+gt_report_options gt_report_options_inference(void);
 void gt_report_options_free(gt_report_options *options);
 
 /* Whether reports have an option of this name: that of the command line, without the dashes. Options that
  * only say where a report is written, and those accepted without effect, are not among them. */
 bool gt_report_option_exists(const char *name);
+/* False for a number below the least that makes sense; the old names take it as their programs do. */
+bool gt_report_option_check(const char *name, const char *value, gt_error *error);
 /* Sets an option from a string, which must outlive the options: a number; "true" or "false" for flags; a
  * string, where "" means none. Of an option that takes a list, each call adds one item. False if there is no
  * such option or the value is invalid. */
@@ -99,6 +113,7 @@ typedef struct gt_report {
     gt_buffer messages;             /* warnings and hints about the trace, each NUL-terminated */
     gt_log_listener listener;       /* hears them */
     gt_comm_kernels *communication; /* the trace refers to it; NULL: as in TraceLens */
+    gt_table *kernel_categories;    /* of gt_kernel_categories; NULL: no schedule */
     gt_kept kept;                   /* the same report from the index; then `trace` is NULL */
     gt_index_policy index;          /* that of the options, with the index that kept has opened */
     /* PyTorch reports only */
@@ -108,8 +123,11 @@ typedef struct gt_report {
     gt_extension_source extension;
     gt_arena arena;
     gt_gpu_arch gpu_arch;
-    struct gt_rank_collectives *collectives; /* of this rank; get the facts for findings of all ranks; not
-                                                owned; NULL: not wanted */
+    gt_captures *captures, *comparison_captures; /* NULL: none */
+    bool found_captures;                         /* the folder is not one that the user named */
+    gt_buffer kernel_check;                      /* the text of gt_kernel_check; empty unless wanted */
+    struct gt_rank_collectives *collectives;     /* of this rank; get the facts for findings of all ranks; not
+                                                    owned; NULL: not wanted */
 } gt_report;
 
 /* The kind of report that a trace has, from its contents. Leaves the stream at its beginning. */
@@ -141,7 +159,7 @@ void gt_report_add_page(const gt_report *report, const char *command, gt_buffer 
 
 /* The timeline of the report in one line, without a line end: "total 12.345 ms, computation 31.2 %, ...". */
 void gt_report_print_line(FILE *out, const gt_report *report);
-/* A short view of the report for people. */
+/* A summary of the report for the terminal. */
 void gt_report_print_summary(FILE *out, const gt_report *report, int width, bool utf8);
 /* Only what comes first: the line about the trace, the verdict and the findings. A rocprofv3 run also has the
  * line that counts its records. */

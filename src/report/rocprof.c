@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "findings/findings.h"
 #include "output/terminal.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
@@ -15,7 +16,6 @@
 #include "compat/number.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 
 /* The kernel table on the terminal: its rows, and the minimum width for all columns. */
 enum { KERNELS_SHOWN = 10, WIDE_ENOUGH = 84 };
@@ -53,6 +53,17 @@ static void warn_about_input(const gt_rocprof *run, const gt_table *kernels, boo
                 backwards);
 }
 
+void gt_rocprof_warn_of_short_names(const gt_rocprof *run, const char *option)
+{
+    if (run->full_to_short.count > 1 && run->short_names.count == 1)
+        gt_warn("%zu kernels have the same short name and share a row; %s keeps them apart",
+                run->full_to_short.count, option);
+    else if (run->full_to_short.count > run->short_names.count)
+        gt_warn("%zu kernels have only %zu different short names, and those with the same one share a row; "
+                "%s keeps them apart",
+                run->full_to_short.count, run->short_names.count, option);
+}
+
 static size_t details_kept(const gt_rocprof_options *options, size_t count)
 {
     return options->limit_details ? gt_pandas_head(count, options->topk_kernels) : count;
@@ -78,8 +89,12 @@ static void add_summaries(const gt_rocprof *run, const gt_rocprof_options *optio
                           const gt_table *stats, gt_table_list *tables)
 {
     gt_table *by_name = stats ? gt_table_copy(stats) : gt_kernels_by_name(kernels);
-    gt_kernels_add_categories(by_name, options->full_names);
-    if (run->communication) gt_kernels_mark_communication(by_name, run->communication);
+    if (options->own_categories)
+        gt_kernels_add_own_categories(by_name, run->communication);
+    else
+        gt_kernels_add_categories(by_name, options->full_names);
+    if (run->communication && !options->own_categories)
+        gt_kernels_mark_communication(by_name, run->communication);
     if (options->hint_communication) hint_at_communication(by_name);
     gt_table_list_add(tables, gt_kernel_summary(by_name, run->recorder != GT_RECORDER_NSYS));
     gt_table_list_add(tables, gt_kernel_summary_by_category(by_name));
@@ -118,11 +133,13 @@ static bool add_process_summary(gt_rocprof *run, gt_table_list *tables, gt_error
     return durations != NULL;
 }
 
-static bool add_extra_sheets(gt_rocprof *run, gt_table_list *tables, gt_error *error)
+static bool add_extra_sheets(gt_rocprof *run, const gt_rocprof_options *options, gt_table_list *tables,
+                             gt_error *error)
 {
     bool failed = false;
     for (int domain = 0; domain < GT_CALL_DOMAINS && !failed; domain++)
-        add_if_there(tables, gt_rocprof_call_summary(run, (gt_call_domain)domain, &failed, error));
+        add_if_there(tables, gt_rocprof_call_summary(run, (gt_call_domain)domain, options->merge_ranges,
+                                                     &failed, error));
     if (!failed) add_if_there(tables, gt_rocprof_copy_summary(run, &failed, error));
     if (!failed) add_if_there(tables, gt_rocprof_graph_summary(run, &failed, error));
     if (!failed) add_if_there(tables, gt_rocprof_nccl_messages(run, &failed, error));
@@ -131,6 +148,25 @@ static bool add_extra_sheets(gt_rocprof *run, gt_table_list *tables, gt_error *e
     add_if_there(tables, gt_rocprof_hotspots(run));
     add_if_there(tables, gt_rocprof_agent_info(run));
     return add_process_summary(run, tables, error);
+}
+
+/* ---- timelines ---- */
+
+void gt_rocprof_add_timelines(const gt_rocprof *run, bool gpu_window, bool by_device, gt_table_list *tables)
+{
+    gt_table_list_add(tables, gt_rocprof_gpu_timeline(run, gpu_window));
+    if (by_device) add_if_there(tables, gt_rocprof_gpu_timeline_by_device(run, gpu_window));
+}
+
+/* The length of the capture as a fact of the overview, if it is known: otherwise it is that of the window. */
+static void add_capture(const gt_rocprof *run, const gt_table_list *tables)
+{
+    const gt_table *timeline = gt_table_list_find(tables, GT_SHEET_GPU_TIMELINE);
+    double capture_ms = (double)((__int128)run->fini_ns - run->init_ns) / 1e6, window_ms, percent;
+    if (!timeline || !gt_summary_timeline_cell(timeline, "total_time", &window_ms, &percent)) return;
+    for (size_t i = 0; i < tables->count; i++)
+        if (strcmp(tables->items[i]->name, GT_SHEET_OVERVIEW.name) == 0 && capture_ms > window_ms)
+            gt_overview_add_number(tables->items[i], "capture_ms", capture_ms, "ms");
 }
 
 /* ---- the parts of a report, made at the same time ---- */
@@ -166,10 +202,11 @@ static bool make_part(void *context, size_t index)
         return !options->short_kernel_study ||
                add_short_kernels(&kernels, options, sheets, &parts->made.errors[index]);
     case PART_EXTRA_SHEETS:
-        return !options->extra_sheets || add_extra_sheets(parts->run, sheets, &parts->made.errors[index]);
+        return !options->extra_sheets ||
+               add_extra_sheets(parts->run, options, sheets, &parts->made.errors[index]);
     case PART_TIMELINE:
-        gt_table_list_add(sheets, gt_rocprof_gpu_timeline(&run));
-        if (options->extra_sheets) add_if_there(sheets, gt_rocprof_gpu_timeline_by_device(&run));
+        gt_rocprof_add_timelines(&run, options->gpu_window, options->extra_sheets, sheets);
+        gt_rocprof_warn_of_clocks(&run);
         return true;
     case PART_SUMMARIES:
         if (options->kernel_summary) add_summaries(&run, options, &kernels, parts->stats, sheets);
@@ -213,6 +250,7 @@ bool gt_rocprof_tables(gt_rocprof *run, const gt_rocprof_options *options, gt_ta
         gt_side_parts_take(&parts.made, PART_EXTRA_SHEETS, tables);
     }
     gt_side_parts_end(&parts.made);
+    if (made && options->gpu_window) add_capture(run, tables);
     gt_details_free(parts.details);
     gt_table_free(stats);
     gt_table_free(parts.kernels);
@@ -274,7 +312,7 @@ static void print_short_kernels(const gt_terminal *terminal, const gt_table *sum
             gt_noun(summary->row_count, "name", "names"), percent);
 }
 
-/* One line with the kernels of the category COMM. */
+/* One line with the kernels that communicate. */
 static void print_communication(FILE *out, const gt_comm_kernels *communication, const gt_table *summary)
 {
     const uint32_t *names = gt_table_column_of(summary, GT_COL_NAME, GT_TYPE_STRING)->texts;
@@ -283,7 +321,8 @@ static void print_communication(FILE *out, const gt_comm_kernels *communication,
     const double *totals_ms = gt_table_column_of(summary, GT_COL_TOTAL_KERNEL_TIME_MS, GT_TYPE_FLOAT)->floats;
     gt_comm_uses uses = {0};
     for (size_t row = 0; row < summary->row_count; row++) {
-        if (!gt_str_equals(gt_interner_get(summary->strings, categories[row]), "COMM")) continue;
+        gt_str category = gt_interner_get(summary->strings, categories[row]);
+        if (!gt_str_equals(category, "COMM") && !gt_str_equals(category, "communication")) continue;
         gt_str name = gt_interner_get(summary->strings, names[row]);
         const char *family = gt_comm_family(communication, name);
         if (!family) family = gt_comm_family(NULL, name);
@@ -321,14 +360,32 @@ static void print_missing(FILE *out, const gt_table_list *tables)
 /* Counts of gt_summary_facts. */
 enum { FACT_DISPATCHES, FACT_COPIES, FACT_API_CALLS, FACT_PROCESSES, FACT_PID, FACT_HAS_CALLS };
 
+/* `records`, or, if there are none, what the profiler's statistics count of two kinds. */
+static int64_t count_of(const gt_rocprof *run, uint64_t records, int64_t kind, int64_t second_kind)
+{
+    int64_t sum = (int64_t)records;
+    if (records || !run->stats) return sum;
+    int64_t *kinds = gt_store_ints(run->stats, GT_STATS_OF);
+    int64_t *counts = gt_store_ints(run->stats, GT_STATS_COUNT);
+    for (size_t i = 0; i < gt_store_count(run->stats); i++)
+        if ((kinds[i] == kind || kinds[i] == second_kind) && __builtin_add_overflow(sum, counts[i], &sum))
+            sum = INT64_MAX;
+    gt_free(kinds);
+    gt_free(counts);
+    return sum;
+}
+
 gt_summary_facts gt_rocprof_find_facts(const gt_rocprof *run)
 {
-    return (gt_summary_facts){.counts = {[FACT_DISPATCHES] = (int64_t)gt_store_count(run->dispatches),
-                                         [FACT_COPIES] = (int64_t)gt_store_count(run->copies),
-                                         [FACT_API_CALLS] = (int64_t)run->api_calls,
-                                         [FACT_PROCESSES] = (int64_t)run->process_count,
-                                         [FACT_PID] = run->pid,
-                                         [FACT_HAS_CALLS] = (run->wanted & GT_WANT_CALLS) != 0}};
+    uint64_t dispatches = gt_store_count(run->dispatches), copies = gt_store_count(run->copies);
+    int64_t calls = count_of(run, run->api_calls, GT_CALL_HIP, GT_CALL_HSA);
+    return (gt_summary_facts){
+        .counts = {[FACT_DISPATCHES] = count_of(run, dispatches, GT_STATS_KERNELS, GT_STATS_KERNELS),
+                   [FACT_COPIES] = count_of(run, copies, GT_STATS_COPIES, GT_STATS_COPIES),
+                   [FACT_API_CALLS] = calls,
+                   [FACT_PROCESSES] = (int64_t)run->process_count,
+                   [FACT_PID] = run->pid,
+                   [FACT_HAS_CALLS] = (run->wanted & GT_WANT_CALLS) != 0}};
 }
 
 void gt_rocprof_print_counts(FILE *out, const gt_summary_facts *facts)

@@ -18,12 +18,15 @@
 
 typedef struct gt_rocprof_options {
     bool kernel_summary;     /* kernel_summary and kernel_summary_by_category */
+    bool own_categories;     /* in both: those of analysis/categories.h, not TraceLens's */
     bool kernel_details;     /* one row per dispatch */
     bool short_kernel_study; /* short_kernels_summary and short_kernel_histogram */
     int64_t short_threshold_us;
     int64_t short_bins;
     bool hint_communication; /* warn about communication kernels that are not in the category COMM */
     bool extra_sheets;       /* sheets that TraceLens does not have, from the data that was read */
+    bool merge_ranges;       /* ranges that differ only in numbers of PyTorch's ops share a row */
+    bool gpu_window;         /* timelines cover the window of GPU work, not the capture */
     bool full_names;         /* the run has full kernel names; categories come from the short ones in them */
     bool limit_details;      /* whether topk_kernels applies */
     int64_t topk_kernels;    /* rows of kernel_details to keep; negative: all but the last ones */
@@ -41,6 +44,13 @@ unsigned gt_rocprof_options_wanted(const gt_rocprof_options *options);
  * the run. On failure nothing is added. Warns if the run has no kernels or the file has several processes. */
 bool gt_rocprof_tables(gt_rocprof *run, const gt_rocprof_options *options, gt_table_list *tables,
                        gt_error *error);
+
+/* Adds gpu_timeline and, of several GPUs and if it is wanted, gpu_timeline_by_device: of the window of GPU
+ * work or of the whole capture. A page always has those of the window, as its first screen. */
+void gt_rocprof_add_timelines(const gt_rocprof *run, bool gpu_window, bool by_device, gt_table_list *tables);
+
+/* Kernels whose short names are the same share a row: warns, and names the option that keeps them apart. */
+void gt_rocprof_warn_of_short_names(const gt_rocprof *run, const char *option);
 
 /* What the summary shows of the run. */
 gt_summary_facts gt_rocprof_find_facts(const gt_rocprof *run);

@@ -5,13 +5,18 @@
 
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 void gt_summary_facts_free(gt_summary_facts *facts)
 {
     gt_free(facts->communication);
     gt_free(facts->left_out);
     *facts = (gt_summary_facts){0};
+}
+
+bool gt_summary_is_recompute(const gt_table *table, size_t row)
+{
+    size_t column = gt_table_find(table, GT_COL_IS_RECOMPUTE);
+    return column != SIZE_MAX && gt_table_cell(table, column, row).integer;
 }
 
 void gt_summary_bars(const gt_terminal *terminal, const gt_table *table, gt_col label, gt_col time,
@@ -21,13 +26,17 @@ void gt_summary_bars(const gt_terminal *terminal, const gt_table *table, gt_col 
     const gt_column *times = gt_table_column_of(table, time, GT_TYPE_FLOAT);
     const gt_column *percents = gt_table_column(table, percent);
     gt_bar *bars = gt_alloc(table->row_count * sizeof *bars);
+    gt_arena texts = {0};
     for (size_t row = 0; row < table->row_count; row++)
         bars[row] = (gt_bar){
-            .label = gt_interner_get(table->strings, labels->texts[row]).bytes,
+            .label =
+                gt_arena_format(&texts, "%s%s", gt_interner_get(table->strings, labels->texts[row]).bytes,
+                                gt_summary_is_recompute(table, row) ? " (recompute)" : ""),
             .value = times->floats[row],
             .percent = percents->type == GT_TYPE_FLOAT ? percents->floats[row] : 0.0,
         };
     gt_terminal_bars(terminal, bars, table->row_count, "ms");
+    gt_arena_free(&texts);
     gt_free(bars);
 }
 

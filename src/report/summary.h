@@ -14,7 +14,10 @@ typedef struct gt_summary_facts {
 } gt_summary_facts;
 void gt_summary_facts_free(gt_summary_facts *facts);
 
-/* A table as bars, with a label, a time in ms and a percentage per row. */
+/* Whether a row is about recomputed work: of sheets that have it in rows of its own (--detect_recompute). */
+bool gt_summary_is_recompute(const gt_table *table, size_t row);
+
+/* A table as bars, with a label, a time in ms and a percentage per row. Labels mark recomputed work. */
 void gt_summary_bars(const gt_terminal *terminal, const gt_table *table, gt_col label, gt_col time,
                      gt_col percent);
 

@@ -1,4 +1,4 @@
-/* The tables that only the page has (src/page). They stand beside the sheets: events, call paths and steps,
+/* The tables that only the page has (src/page). They stand next to the sheets: events, call paths and steps,
  * small enough to be drawn. src/page/web reads them under these names.
  *
  * Times are integer nanoseconds since the first event of the trace (columns `start`, `launch`), durations are
@@ -33,7 +33,8 @@
  *     lane, start, ns
  *     kernel        row of page_kernels
  *     call          row of page_calls
- *     launch        start of the call that launched it; launch_lane: the thread of that call */
+ *     launch        start of the call that launched it; launch_lane: the thread of that call
+ *     begins        whether it is the first GPU work of the call of its op */
 #define GT_SHEET_PAGE_GPU       GT_SHEET("page_gpu")
 #define GT_COL_PAGE_LANE        GT_COL("lane")
 #define GT_COL_PAGE_START       GT_COL("start")
@@ -42,10 +43,11 @@
 #define GT_COL_PAGE_CALL        GT_COL("call")
 #define GT_COL_PAGE_LAUNCH      GT_COL("launch")
 #define GT_COL_PAGE_LAUNCH_LANE GT_COL("launch_lane")
+#define GT_COL_PAGE_BEGINS      GT_COL("begins")
 
 /* Kernels, copies and memsets by name, of the whole trace.
  *     name       as in the trace;  short: without template arguments and parameters
- *     category   one of gt_page_category_name: the page has a colour for each
+ *     category   one of gt_category_name, as in the sheet kernel_summary: the page has a colour for each
  *     count, ns, min_ns, max_ns
  *     histogram  LIST of INT: numbers of events by duration, adding up to count. The first one is that of the
  *                bucket of min_ns; bucket b holds durations from 2^(b/4) to 2^((b+1)/4) ns.
@@ -79,13 +81,16 @@
 #define GT_SHEET_PAGE_NODES GT_SHEET("page_nodes")
 #define GT_COL_PAGE_PARENT  GT_COL("parent")
 
-/* GPU time of the whole trace by call and kernel: count, ns. The sums are those of all GPU events. Where
- * there are absurdly many combinations, those with the least time have no call. */
+/* GPU time of the whole trace by call and kernel: count, calls (of ops, each where its first GPU work is),
+ * ns, category. The sums are those of all GPU events. Where there are absurdly many combinations, those with
+ * the least time have no call. */
 #define GT_SHEET_PAGE_SUMS GT_SHEET("page_sums")
+#define GT_COL_PAGE_CALLS  GT_COL("calls")
 
 /* Only where page_gpu does not have all events. The trace is divided into page_facts.bins equal bins.
  * page_bins: lane, bin, busy (ns in which the lane worked), category (the one with the largest share).
- * page_bin_sums: bin of page_facts.sum_bins, call, kernel, count, ns; an event counts where it begins. */
+ * page_bin_sums: bin of page_facts.sum_bins, call, kernel, count, calls, ns; an event counts where it begins.
+ */
 #define GT_SHEET_PAGE_BINS     GT_SHEET("page_bins")
 #define GT_SHEET_PAGE_BIN_SUMS GT_SHEET("page_bin_sums")
 #define GT_COL_PAGE_BIN        GT_COL("bin")
@@ -106,8 +111,8 @@
 /* Steps on the GPU, in order: name, start, ns, phase ("prefill", "decode", "mixed" or null), in_window. Of a
  * server, its steps; without any steps one row, the window, without a name. The last one may have no end but
  * that of its last op: it is not in the window, and the part of its idle time is "outside".
- * page_step_parts: step (row of page_steps), part and kind (as in the sheet balance, but by the page's
- * categories), ns. The parts of a step add up to its time. page_facts: steps_left_out. */
+ * page_step_parts: step (row of page_steps), part and kind (as in the sheet balance), ns. The parts of a step
+ * add up to its time. page_facts: steps_left_out. */
 #define GT_SHEET_PAGE_STEPS      GT_SHEET("page_steps")
 #define GT_COL_PAGE_PHASE        GT_COL("phase")
 #define GT_COL_PAGE_IN_WINDOW    GT_COL("in_window")

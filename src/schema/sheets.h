@@ -89,6 +89,20 @@
 
 #define GT_SHEET_LAUNCHERS GT_SHEET("launchers")
 
+/* ---- Replayed graphs ---- */
+
+#define GT_SHEET_GRAPH_KERNELS GT_SHEET("graph_kernels")
+#define GT_SHEET_LAYERS        GT_SHEET("layers")
+
+/* ---- Serving ---- */
+
+#define GT_SHEET_DECODE_COST        GT_SHEET("decode_cost")
+#define GT_SHEET_GRAPH_REPLAYS      GT_SHEET("graph_replays")
+#define GT_SHEET_HOST_BETWEEN_STEPS GT_SHEET("host_between_steps")
+#define GT_SHEET_KERNEL_CLASSES     GT_SHEET("kernel_classes")
+#define GT_SHEET_SERVING_STEPS      GT_SHEET("serving_steps")
+#define GT_SHEET_SERVING_SUMMARY    GT_SHEET("serving_summary")
+
 /* ---- Collectives of many ranks ---- */
 
 #define GT_SHEET_COLL_ANALYSIS         GT_SHEET("coll_analysis")
@@ -126,6 +140,7 @@
 #define GT_SHEET_GEMM               GT_SHEET("GEMM")
 #define GT_SHEET_SDPA_BWD           GT_SHEET("SDPA_bwd")
 #define GT_SHEET_SDPA_FWD           GT_SHEET("SDPA_fwd")
+#define GT_SHEET_STEP_TIMES         GT_SHEET("step_times")
 #define GT_SHEET_UNARY_ELEMENTWISE  GT_SHEET("UnaryElementwise")
 #define GT_SHEET_UN_ELTWISE         GT_SHEET("un_eltwise")
 #define GT_SHEET_WATERFALL          GT_SHEET("waterfall")
@@ -239,6 +254,7 @@
 #define GT_SHEET_BANDWIDTH_BY_SIZE GT_SHEET("bandwidth_by_size")
 #define GT_SHEET_EFFECT_MEANS      GT_SHEET("effect_means")
 #define GT_SHEET_EFFECTS           GT_SHEET("effects")
+#define GT_SHEET_OUTLIER_RUNS      GT_SHEET("outlier_runs")
 #define GT_SHEET_OVERLAP_SLOWDOWN  GT_SHEET("overlap_slowdown")
 #define GT_SHEET_RECOMMENDATION    GT_SHEET("recommendation")
 

@@ -7,7 +7,6 @@
 #include "base/memory.h"
 
 #include <libdeflate.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { MAGIC_0 = 0x1f, MAGIC_1 = 0x8b, METHOD_DEFLATE = 8 };

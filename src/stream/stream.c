@@ -8,15 +8,184 @@
  * Plain bytes are read after the kept tail into one buffer. Unpacked blocks have headroom before them, into
  * which the tail is copied, so the block itself is not copied. A tail larger than the headroom means a huge
  * record: blocks are then collected after it in the one buffer, each time as many bytes as it already has, so
- * that the total work stays proportional to the size of the record. */
+ * that the total work stays proportional to the size of the record.
+ *
+ * Unpacking is done ahead of the reader: three buffers circulate between the unpacking thread and it. The
+ * reader unpacks the first block itself, because it has nothing else to do at that point; so a small file
+ * needs no thread. If the reader is alone, two buffers are enough: it still has the one before when it
+ * unpacks the next. */
 #include "stream/stream.h"
-#include "stream/readahead.h"
-#include "base/team.h"
+
 #include "base/guard.h"
 #include "base/progress.h"
+#include "base/team.h"
+#include "base/threads.h"
+#include "stream/unpack.h"
 
-#include <stdlib.h>
+#include <pthread.h>
 #include <string.h>
+
+typedef struct gt_readahead gt_readahead;
+/* Blocks of `block` bytes (the last one may be shorter), each with `headroom` bytes before it and `pad` bytes
+ * after it that belong to the reader (headroom: at least GT_UNPACK_HISTORY). A block is unpacked by
+ * readahead_next, or from readahead_begin on before it, unless the reader is to be `alone`. `stored`
+ * must outlive this. */
+typedef struct gt_readahead_options {
+    size_t block, headroom, pad;
+    bool alone;
+} gt_readahead_options;
+
+/* ---- read-ahead ---- */
+
+enum { SLOTS = 3, SLOTS_ALONE = 2 };
+
+typedef struct slot {
+    uint8_t *memory; /* headroom, block, pad; allocated when first needed */
+    size_t len;
+} slot;
+
+struct gt_readahead {
+    const gt_unpacker_kind *kind;
+    gt_unpacker *unpacker;
+    gt_raw_input *stored;
+    gt_readahead_options options;
+    size_t slot_count;
+    bool alone; /* there is no thread: the reader unpacks */
+    pthread_t thread;
+
+    pthread_mutex_t lock; /* protects everything below */
+    pthread_cond_t changed;
+    slot slots[SLOTS];
+    uint64_t filled, given, released; /* blocks so far; block n is in slot n % slot_count */
+    bool ended, failed, stopping;
+    bool raised; /* the thread ran out of memory */
+    gt_error error;
+    gt_guard *guard; /* of the call that reads; NULL: none */
+};
+
+static gt_readahead *readahead_new(const gt_unpacker_kind *kind, gt_raw_input *stored,
+                                   gt_readahead_options options)
+{
+    gt_readahead *a = gt_alloc_zero(1, sizeof *a);
+    a->kind = kind;
+    a->stored = stored;
+    a->options = options;
+    a->slot_count = options.alone ? SLOTS_ALONE : SLOTS;
+    a->alone = true;
+    a->guard = gt_guard_current();
+    pthread_mutex_init(&a->lock, NULL);
+    pthread_cond_init(&a->changed, NULL);
+    a->unpacker = kind->begin(stored); /* last: if this raises, nothing is left but memory */
+    return a;
+}
+
+/* Unpacks into the next slot, which nobody else uses, and signals that it is filled. */
+static void fill_slot(gt_readahead *a)
+{
+    slot *s = &a->slots[a->filled % a->slot_count];
+    size_t len = 0;
+    gt_error error;
+    if (!s->memory) s->memory = gt_alloc(a->options.headroom + a->options.block + a->options.pad);
+    bool filled = a->kind->fill(a->unpacker, s->memory + a->options.headroom, a->options.block, &len, &error);
+
+    pthread_mutex_lock(&a->lock);
+    if (!filled) {
+        a->failed = true;
+        a->error = error;
+        len = 0;
+    }
+    s->len = len;
+    a->filled += len > 0;
+    a->ended = len < a->options.block;
+    pthread_cond_signal(&a->changed);
+    pthread_mutex_unlock(&a->lock);
+}
+
+static void unpack_ahead(void *context)
+{
+    gt_readahead *a = context;
+    for (;;) {
+        pthread_mutex_lock(&a->lock);
+        while (!a->stopping && a->filled - a->released == a->slot_count)
+            pthread_cond_wait(&a->changed, &a->lock);
+        bool done = a->stopping || a->ended;
+        pthread_mutex_unlock(&a->lock);
+        if (done) return;
+        fill_slot(a);
+    }
+}
+
+static void *run_thread(void *context)
+{
+    gt_readahead *a = context;
+    if (gt_guard_attempt(a->guard, unpack_ahead, a)) return NULL;
+    pthread_mutex_lock(&a->lock);
+    a->raised = a->ended = true;
+    pthread_cond_signal(&a->changed);
+    pthread_mutex_unlock(&a->lock);
+    return NULL;
+}
+
+/* After the first block: the reader wants the next ones, too, and a thread begins to unpack them. */
+static void readahead_begin(gt_readahead *a)
+{
+    if (a->alone && !a->ended && !a->options.alone)
+        a->alone = gt_thread_start(&a->thread, run_thread, a) != 0;
+}
+
+/* Waits for the next block. At the end *len is 0. The reader may hold two blocks: the previous one, until
+ * readahead_release, and this one. */
+static bool readahead_next(gt_readahead *a, uint8_t **block, size_t *len, gt_error *error)
+{
+    if (a->alone && !a->ended) fill_slot(a);
+    pthread_mutex_lock(&a->lock);
+    while (a->filled == a->given && !a->ended) pthread_cond_wait(&a->changed, &a->lock);
+    slot *next = a->filled > a->given ? &a->slots[a->given++ % a->slot_count] : NULL;
+    bool failed = !next && a->failed, raised = !next && a->raised;
+    if (failed && error) *error = a->error;
+    pthread_mutex_unlock(&a->lock);
+    if (raised) gt_guard_check(); /* the call has failed */
+
+    *block = next ? next->memory + a->options.headroom : NULL;
+    *len = next ? next->len : 0;
+    return !failed;
+}
+
+/* Returns the oldest block that the reader holds. */
+static void readahead_release(gt_readahead *a)
+{
+    pthread_mutex_lock(&a->lock);
+    a->released++;
+    pthread_cond_signal(&a->changed);
+    pthread_mutex_unlock(&a->lock);
+}
+
+/* after the end */
+static const char *readahead_damage(gt_readahead *a)
+{
+    pthread_mutex_lock(&a->lock);
+    const char *damage = a->ended ? a->kind->damage(a->unpacker) : NULL;
+    pthread_mutex_unlock(&a->lock);
+    return damage;
+}
+
+/* Stops the thread, whatever it is doing. */
+static void readahead_free(gt_readahead *a)
+{
+    if (!a->alone) {
+        pthread_mutex_lock(&a->lock);
+        a->stopping = true;
+        pthread_cond_signal(&a->changed);
+        pthread_mutex_unlock(&a->lock);
+        gt_raw_input_stop(a->stored);
+        pthread_join(a->thread, NULL);
+    }
+    pthread_mutex_destroy(&a->lock);
+    pthread_cond_destroy(&a->changed);
+    for (int i = 0; i < SLOTS; i++) gt_free(a->slots[i].memory);
+    a->kind->end(a->unpacker);
+    gt_free(a);
+}
 
 enum {
     TAIL_ROOM = 64 * 1024, /* spare room in the one buffer, for the next tail */
@@ -54,8 +223,8 @@ static void close_stream(void *stream)
     gt_stream_close(stream);
 }
 
-/* Whether the reader unpacks, too: it has the block in its caches, so a thread is worth its while only if it
- * would be idle; for a small file that is one of several, it is not worth its memory. */
+/* Whether the reader unpacks, too: it has the block in its caches, so a thread helps only if it would be
+ * idle otherwise; for a small file that is one of several, it costs more memory than it saves time. */
 static bool reads_alone(const gt_stream *stream)
 {
     bool is_small = stream->stored.regular && stream->stored.size < SMALL_FILE;
@@ -71,7 +240,7 @@ static void begin(gt_stream *stream, size_t block)
     if (stream->compression == GT_PLAIN) return;
     stream->headroom = stream->block > GT_UNPACK_HISTORY ? stream->block : GT_UNPACK_HISTORY;
     gt_readahead_options options = {stream->block, stream->headroom, GT_STREAM_PAD, reads_alone(stream)};
-    stream->ahead = gt_readahead_new(kinds[stream->compression], &stream->stored, options);
+    stream->ahead = readahead_new(kinds[stream->compression], &stream->stored, options);
 }
 
 gt_stream *gt_stream_open_blocks(const char *path, size_t block, gt_error *error)
@@ -138,7 +307,7 @@ bool gt_stream_read_at(const gt_stream *plain, uint64_t offset, void *out, size_
 
 void gt_stream_finish(gt_stream *stream)
 {
-    if (stream->ahead) gt_readahead_free(stream->ahead);
+    if (stream->ahead) readahead_free(stream->ahead);
     gt_free(stream->buffer);
     stream->ahead = NULL;
     stream->buffer = NULL;
@@ -166,7 +335,7 @@ static void write_pad(uint8_t *end)
 
 static void release_block(gt_stream *stream)
 {
-    if (stream->holds_block) gt_readahead_release(stream->ahead);
+    if (stream->holds_block) readahead_release(stream->ahead);
     stream->holds_block = false;
 }
 
@@ -194,10 +363,10 @@ static bool gather_blocks(gt_stream *stream, uint8_t *out, size_t want, size_t *
     for (*got = 0; *got < want;) {
         uint8_t *block;
         size_t len;
-        if (!gt_readahead_next(stream->ahead, &block, &len, error)) return false;
+        if (!readahead_next(stream->ahead, &block, &len, error)) return false;
         if (!len) break;
         memcpy(out + *got, block, len);
-        gt_readahead_release(stream->ahead);
+        readahead_release(stream->ahead);
         *got += len;
     }
     return true;
@@ -239,7 +408,7 @@ bool gt_stream_next(gt_stream *stream, const uint8_t *keep, size_t keep_len, con
         *text = stream->peeked;
         *len = stream->peeked_len;
         stream->peeked = NULL;
-        if (stream->ahead && !stream->is_peeking) gt_readahead_begin(stream->ahead);
+        if (stream->ahead && !stream->is_peeking) readahead_begin(stream->ahead);
         return true;
     }
     if (!stream->ahead || stream->ended || keep_len > stream->headroom)
@@ -247,8 +416,8 @@ bool gt_stream_next(gt_stream *stream, const uint8_t *keep, size_t keep_len, con
 
     uint8_t *block;
     size_t block_len;
-    if (!gt_readahead_next(stream->ahead, &block, &block_len, error)) return false;
-    if (!stream->is_peeking) gt_readahead_begin(stream->ahead);
+    if (!readahead_next(stream->ahead, &block, &block_len, error)) return false;
+    if (!stream->is_peeking) readahead_begin(stream->ahead);
     if (!block_len) {
         stream->ended = true;
         return next_in_buffer(stream, keep, keep_len, text, len, error);
@@ -319,5 +488,5 @@ uint64_t gt_stream_consumed(const gt_stream *stream)
 
 const char *gt_stream_damage(const gt_stream *stream)
 {
-    return stream->ahead && stream->ended ? gt_readahead_damage(stream->ahead) : NULL;
+    return stream->ahead && stream->ended ? readahead_damage(stream->ahead) : NULL;
 }

@@ -36,7 +36,7 @@ gt_stream *gt_stream_range(const gt_stream *plain, uint64_t begin, gt_error *err
  * invalid. */
 void gt_stream_move(gt_stream *stream, uint64_t offset);
 /* Reading will probably end at or soon after this offset of a seekable stream, until the next gt_stream_move:
- * blocks from there on are short, so that little is read in vain. 0: nothing is known. */
+ * blocks from there on are short, so that little is read that nobody uses. 0: nothing is known. */
 void gt_stream_expect_end(gt_stream *stream, uint64_t offset);
 void gt_stream_close(gt_stream *stream);
 

@@ -3,7 +3,6 @@
 #include "stream/unpack.h"
 #include "base/memory.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 void gt_feed_begin(gt_feed *feed, gt_raw_input *stored)

@@ -129,13 +129,13 @@ static bool compare(const comparison_job *j, const comparison_task *t, gt_compar
     }
     bool made = gt_stamp_find(&stamp, j->cache);
     if (made) {
-        gt_heard_repeat(gt_buffer_str(&stamp.messages[0]));
+        gt_captured_repeat(gt_buffer_str(&stamp.messages[0]));
     } else {
-        gt_heard heard = {0};
-        gt_heard_begin(&heard);
+        gt_captured_messages captured = {0};
+        gt_capture_begin(&captured);
         made = make(j, path, reports, count, error);
-        gt_heard_end(&heard);
-        stamp.messages[0] = heard.texts;
+        gt_capture_end(&captured);
+        stamp.messages[0] = captured.texts;
         if (made) {
             gt_stamp_add_output(&stamp, path);
             gt_stamp_keep(&stamp, j->cache);

@@ -49,12 +49,24 @@ static bool is_of_programs(const char *name)
     return false;
 }
 
+bool gt_folder_is_odd_channels(const char *name)
+{
+    static const char begin[] = "nccl_", end[] = "channels";
+    const char *rest = name + strlen(begin), *found;
+    int64_t number;
+    if (strncmp(name, begin, strlen(begin)) != 0) return false;
+    bool is_numbered = gt_take_number(&rest, &number);
+    if (!(found = strstr(rest, end))) return false;
+    return is_numbered ? found == rest && found[strlen(end)] : !found[strlen(end)];
+}
+
 size_t gt_folder_axis(const char *folder)
 {
     size_t len = 0;
     while (is_name_byte(folder[len])) len++;
     const char *first = memchr(folder, '_', len), *last = memrchr(folder, '_', len);
-    if (!first || first == folder || !first[1] || is_of_programs(folder)) return 0;
+    if (!first || first == folder || !first[1] || is_of_programs(folder) || gt_folder_is_odd_channels(folder))
+        return 0;
     bool is_number = isdigit((unsigned char)last[1]) || last[1] == '-';
     return (size_t)((is_number ? last : first) - folder);
 }

@@ -17,6 +17,8 @@ const char *gt_folder_digits(const char *name, const char *begin, const char *en
 /* The length of NAME in "NAME_value"; 0 if the name is another one. A number is the part after the last '_';
  * other values begin after the first. */
 size_t gt_folder_axis(const char *folder);
+/* "nccl_xchannels" or "nccl_28channels_old": like a folder of channels, but not one, and not an axis. */
+bool gt_folder_is_odd_channels(const char *name);
 /* "repeat_2"; repeats count from 1. */
 bool gt_folder_repeat(const char *folder, int64_t *repeat);
 /* What a folder is called in names of reports and settings: "28ch" for "nccl_28channels". */

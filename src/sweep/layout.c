@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { AXES_MAX = 32, VISITED_MAX = 100000 };
+enum { AXES_MAX = 32, VISITED_MAX = 100000, NAMES_SHOWN = 8 };
 
 /* ---- adding settings ---- */
 
@@ -142,7 +142,7 @@ size_t gt_sweep_add(gt_sweep *sweep, const char *root, const char *place)
 
 /* ---- axes of sweep.json ---- */
 
-/* The values of an axis in the order of the grid, before those that settings have besides. */
+/* The values of an axis in the order of the grid, before those that settings have in addition. */
 static void take_recorded_axis(gt_sweep *sweep, const gt_value *axis)
 {
     const char *name = gt_value_copy(&sweep->arena, gt_value_get(axis, "name"));
@@ -178,7 +178,7 @@ static bool is_number(const char *text)
 }
 
 /* Whether a table shows a number as it is written, so that it stays the same value: 8 and 0.5 do, but 008,
- * 1.00, 1e3 and integers beyond 2^53 do not. An integer may also be shown with ".0", beside fractions. */
+ * 1.00, 1e3 and integers beyond 2^53 do not. An integer may also be shown with ".0", next to fractions. */
 static bool is_shown_as_written(const char *text, bool *is_whole)
 {
     char shown[GT_NUMBER_MAX];
@@ -380,7 +380,7 @@ typedef struct walk {
     size_t visited; /* folders; links may lead back */
 } walk;
 
-/* Below a run, only repeats of it are searched, and beside folders of threads no other axes. */
+/* Below a run, only repeats of it are searched, and next to folders of threads no other axes. */
 static bool is_wanted(const char *name, bool below_run, bool beside_threads)
 {
     int64_t repeat;
@@ -410,6 +410,8 @@ static void search(walk *w, const char *place, bool below_run, const gt_folder_c
             bool is_here = known || is_run(path, name);
             if (is_here && !known) gt_sweep_add(w->sweep, w->root, inner);
             search(w, inner, is_here, &here);
+        } else if (gt_folder_is_odd_channels(name) && is_run(path, name)) {
+            gt_warn("Skip %s - not nccl_<number>channels", path);
         }
         gt_free(path);
         gt_free(inner);
@@ -418,14 +420,28 @@ static void search(walk *w, const char *place, bool below_run, const gt_folder_c
     gt_free(folder);
 }
 
-static void add_recorded(gt_sweep *sweep, const char *root)
+/* A run that has not begun has no folder. One that ended well had one: returns whether one has none. */
+static bool add_recorded(gt_sweep *sweep, const char *root)
 {
+    gt_buffer gone = {0};
+    size_t gone_count = 0;
     for (size_t i = 0; sweep->record && i < sweep->record->count; i++) {
         const gt_recorded_point *point = &sweep->record->points[i];
         if (gt_sweep_record_point(sweep->record, point->place) != point->json)
             continue; /* named again later */
-        if (is_below(root, point->place)) gt_sweep_add(sweep, root, point->place);
+        if (is_below(root, point->place)) {
+            gt_sweep_add(sweep, root, point->place);
+        } else if (gt_value_equals_cstr(gt_value_get(point->json, "status"),
+                                        gt_run_status_names[GT_RUN_SUCCESS])) {
+            if (gone_count++ < NAMES_SHOWN) gt_buffer_add_format(&gone, ", %.200s", point->place);
+        }
     }
+    if (gone_count)
+        gt_warn("%zu of %zu runs in sweep.json ended well, but their folders are gone: %s%s", gone_count,
+                sweep->record->count, gt_buffer_str(&gone).bytes + 2,
+                gone_count > NAMES_SHOWN ? ", ..." : "");
+    gt_buffer_free(&gone);
+    return gone_count > 0;
 }
 
 /* The nearest folder above this one that has a sweep.json; NULL: none. */
@@ -441,9 +457,11 @@ static const char *sweep_above(gt_arena *arena, const char *folder)
 }
 
 /* Says what is missing in a folder without runs. */
-static bool fail_without_runs(gt_sweep *sweep, const char *root, bool any_threads, gt_error *error)
+static bool fail_without_runs(gt_sweep *sweep, const char *root, bool any_gone, bool any_threads,
+                              gt_error *error)
 {
-    if (sweep->record) return gt_fail(error, "no run of the sweep %s has begun", root);
+    if (sweep->record)
+        return gt_fail(error, "no run of the sweep %s %s", root, any_gone ? "is left" : "has begun");
     const char *above = sweep_above(&sweep->arena, root);
     if (above) return gt_fail(error, "%s has no runs of its own; it is part of the sweep %s", root, above);
     if (any_threads)
@@ -457,11 +475,11 @@ static bool fail_without_runs(gt_sweep *sweep, const char *root, bool any_thread
 bool gt_sweep_open(gt_sweep *sweep, const char *root, gt_error *error)
 {
     gt_sweep_begin(sweep, root);
-    add_recorded(sweep, root);
+    bool any_gone = add_recorded(sweep, root);
     walk w = {.sweep = sweep, .root = root};
     search(&w, "", false, NULL);
     gt_sweep_finish(sweep);
-    return sweep->count || fail_without_runs(sweep, root, w.any_threads, error);
+    return sweep->count || fail_without_runs(sweep, root, any_gone, w.any_threads, error);
 }
 
 void gt_sweep_free(gt_sweep *sweep)

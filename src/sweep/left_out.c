@@ -2,11 +2,8 @@
  * newest. Each kind is named in one warning. */
 #include "base/buffer.h"
 #include "base/log.h"
-#include "base/memory.h"
 #include "sweep/layout.h"
 #include "sweep/record.h"
-
-#include <string.h>
 
 enum { NAMES_SHOWN = 8 };
 

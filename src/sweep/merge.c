@@ -2,6 +2,7 @@
  * events, the second copies the events. */
 #include "sweep/merge.h"
 #include "base/buffer.h"
+#include "base/interner.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "base/memory.h"
@@ -12,7 +13,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 enum { BATCH_BYTES = 256 * 1024, PROCESSES_A_RANK = 1000, CPU_PROCESS = 500, ID_SHIFT_BITS = 32 };
 
@@ -42,13 +42,6 @@ typedef struct merger {
     uint64_t added[3];
 } merger;
 
-static bool is_one_of(gt_str text, const char *const *names, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (gt_str_equals(text, names[i])) return true;
-    return false;
-}
-
 /* The string id of a member; that of `by_default` if the event lacks it. */
 static uint32_t id_of(merger *m, const gt_fuse_event *event, gt_fuse_member member, const char *by_default)
 {
@@ -77,9 +70,9 @@ static process_kind *kind_of(merger *m, uint32_t process)
 static void note_kind(merger *m, const gt_fuse_event *event)
 {
     gt_str category = gt_fuse_event_value(event, GT_FUSE_CATEGORY);
-    process_kind kind = is_one_of(category, GPU_MARKS, GT_LENGTH(GPU_MARKS))   ? GPU
-                        : is_one_of(category, CPU_MARKS, GT_LENGTH(CPU_MARKS)) ? CPU
-                                                                               : OTHER;
+    process_kind kind = gt_str_is_one_of(category, GPU_MARKS, GT_LENGTH(GPU_MARKS))   ? GPU
+                        : gt_str_is_one_of(category, CPU_MARKS, GT_LENGTH(CPU_MARKS)) ? CPU
+                                                                                      : OTHER;
     if (kind == OTHER || !has_process(event)) return;
     process_kind *known = kind_of(m, id_of(m, event, GT_FUSE_PROCESS, "0"));
     if (kind > *known) *known = kind;
@@ -103,7 +96,7 @@ static uint32_t new_thread(merger *m, uint32_t process, uint32_t thread, process
 static void copy_event(merger *m, const gt_fuse_event *event)
 {
     gt_str category = gt_fuse_event_value(event, GT_FUSE_CATEGORY);
-    if (!is_one_of(category, KEPT, GT_LENGTH(KEPT))) return;
+    if (!gt_str_is_one_of(category, KEPT, GT_LENGTH(KEPT))) return;
     char prefix[32];
     snprintf(prefix, sizeof prefix, "[R%zu] ", m->rank);
     gt_fuse_label label = {.rank = m->rank, .name_prefix = prefix, .has_process = has_process(event)};

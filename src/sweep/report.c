@@ -5,7 +5,8 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/memory_limit.h"
-#include "crew/crew.h"
+#include "base/number.h"
+#include "procs/procs.h"
 #include "input/chrome/kineto.h"
 #include "input/files.h"
 #include "input/rocprof/rocprof.h"
@@ -22,9 +23,7 @@
 
 #include <inttypes.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- reports ---- */
 
@@ -140,12 +139,12 @@ static void keep_measures(const job *j, const task *t, gt_pytorch_linked *trace,
 static gt_pytorch_linked *read_and_measure(const job *j, task *t, bool *whole)
 {
     gt_index *index = gt_sweep_cache_index(j->options->cache, t->trace->path);
-    gt_heard heard = {0};
-    gt_heard_begin(&heard);
+    gt_captured_messages captured = {0};
+    gt_capture_begin(&captured);
     gt_pytorch_linked *trace = read_torch(j, t, whole);
-    gt_heard_end(&heard);
-    if (trace && *whole) keep_measures(j, t, trace, index, gt_buffer_str(&heard.texts));
-    gt_buffer_free(&heard.texts);
+    gt_capture_end(&captured);
+    if (trace && *whole) keep_measures(j, t, trace, index, gt_buffer_str(&captured.texts));
+    gt_buffer_free(&captured.texts);
     gt_index_close(index);
     return trace;
 }
@@ -174,6 +173,7 @@ static bool report_rocprof(const job *j, task *t, gt_error *error)
 {
     gt_rocprof_options options = gt_rocprof_options_default();
     options.kernel_details = true;
+    options.full_names = j->options->full_names;
     options.short_kernel_study = true;
     options.short_threshold_us = SHORT_KERNEL_US;
     options.limit_details = true;
@@ -181,11 +181,13 @@ static bool report_rocprof(const job *j, task *t, gt_error *error)
     gt_read_options read = {.threads = j->options->threads,
                             .strict = j->options->strict,
                             .is_part = true,
+                            .full_names = options.full_names,
                             .wanted = gt_rocprof_options_wanted(&options)};
     gt_stream *stream = gt_stream_open(t->trace->path, error);
     gt_rocprof *run = stream ? gt_rocprof_read(stream, t->trace->path, &read, error) : NULL;
     gt_stream_close(stream);
     if (!run) return false;
+    gt_rocprof_warn_of_short_names(run, "--full_kernel_names");
     gt_table_list tables = {0};
     bool made = gt_rocprof_tables(run, &options, &tables, error) && write_report(j, t, &tables, error);
     gt_table_list_free(&tables);
@@ -274,6 +276,7 @@ static void describe_inputs(const job *j, size_t index)
     const gt_sweep_report_options *o = j->options;
     s->stamp = gt_stamp_new(report_step(o), config->place, s->traces.count + 1);
     gt_stamp_add_number(&s->stamp, o->by_pid);
+    gt_stamp_add_number(&s->stamp, o->full_names);
     gt_stamp_add_number(&s->stamp, o->old_layout);
     gt_stamp_add_number(&s->stamp, o->strict);
     for (size_t i = 0; i < s->traces.count; i++) {
@@ -316,15 +319,15 @@ static void keep_setting(const job *j, size_t index)
 static void do_or_repeat(const job *j, task *t, gt_buffer *messages)
 {
     if (j->settings[t->config].is_kept) {
-        gt_heard_repeat(gt_buffer_str(messages));
+        gt_captured_repeat(gt_buffer_str(messages));
         t->made = true;
         return;
     }
-    gt_heard heard = {0};
-    gt_heard_begin(&heard);
+    gt_captured_messages captured = {0};
+    gt_capture_begin(&captured);
     t->made = j->options->rocprof ? do_rocprof(j, t) : do_torch(j, t);
-    gt_heard_end(&heard);
-    *messages = heard.texts;
+    gt_capture_end(&captured);
+    *messages = captured.texts;
 }
 
 /* Writes the collective report of a setting whose traces are all read, or repeats what was said about it. Its
@@ -336,13 +339,13 @@ static void do_setting(const job *j, size_t index)
     if (s->is_kept) {
         s->has_collective = s->stamp.numbers[KEPT_COLLECTIVE];
         s->lacks_collectives = s->stamp.numbers[KEPT_WITHOUT];
-        gt_heard_repeat(gt_buffer_str(&s->stamp.messages[s->traces.count]));
+        gt_captured_repeat(gt_buffer_str(&s->stamp.messages[s->traces.count]));
     } else {
-        gt_heard heard = {0};
-        gt_heard_begin(&heard);
+        gt_captured_messages captured = {0};
+        gt_capture_begin(&captured);
         finish_setting(j, index);
-        gt_heard_end(&heard);
-        s->stamp.messages[s->traces.count] = heard.texts;
+        gt_capture_end(&captured);
+        s->stamp.messages[s->traces.count] = captured.texts;
         keep_setting(j, index);
     }
     gt_log_keep(before);
@@ -447,18 +450,12 @@ static bool make_folders(const job *j, gt_output *output, gt_error *error)
     return made;
 }
 
-static int by_number(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 static gt_sweep_ranks ranks_of(const job *j)
 {
     gt_sweep_ranks ranks = {.items = gt_alloc(j->count * sizeof *ranks.items)};
     int64_t *all = gt_alloc(j->count * sizeof *all);
     for (size_t i = 0; i < j->count; i++) all[i] = j->tasks[i].trace->rank;
-    if (j->count) qsort(all, j->count, sizeof *all, by_number);
+    if (j->count) qsort(all, j->count, sizeof *all, gt_by_i64);
     for (size_t i = 0; i < j->count; i++)
         if (!i || all[i] != all[i - 1]) ranks.items[ranks.count++] = all[i];
     gt_free(all);
@@ -498,7 +495,7 @@ bool gt_sweep_make_reports(const gt_sweep *sweep, const char *root, const char *
     j.settings = gt_alloc_zero(sweep->count, sizeof *j.settings);
     add_tasks(&j);
     /* Removed again if no report is written into them; the first of several processes makes them. */
-    gt_output *folders = gt_crew_is_first() ? gt_output_new() : NULL;
+    gt_output *folders = gt_procs_is_first() ? gt_output_new() : NULL;
     bool made = j.count || gt_fail(error, "no traces in %s", root);
     made = made && (!folders || make_folders(&j, folders, error));
     if (made) {

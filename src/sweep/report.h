@@ -17,6 +17,7 @@
 typedef struct gt_sweep_report_options {
     bool rocprof;    /* read traces of rocprofv3 instead of torch.profiler; no collective reports */
     bool by_pid;     /* see gt_sweep_rocprof_traces */
+    bool full_names; /* of kernels of rocprofv3: those with the same short name are apart */
     bool old_layout; /* the sheet GEMM with its columns of 2025, for scripts that expect their positions */
     bool strict;     /* write no report on a truncated trace, instead of one on its readable part */
     unsigned threads;

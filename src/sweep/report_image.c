@@ -84,7 +84,7 @@ bool gt_report_task_unpack(void *context, size_t index, const gt_image *image)
     const char *messages = gt_image_get(image, owner, "messages", 1, &len);
     if (!numbers || !messages || numbers[RANK] != t->trace->rank || numbers[FAILURES] < 0 ||
         numbers[FAILURES] > INT32_MAX || numbers[DEVICES] < 0 || numbers[DEVICES] > INT32_MAX ||
-        !gt_heard_is_sound((gt_str){messages, len}))
+        !gt_captured_is_sound((gt_str){messages, len}))
         return false;
     gt_table *rows = numbers[HAS_ROWS] ? load_rows(t, image) : NULL;
     if (numbers[HAS_ROWS] && !rows) return false;
@@ -100,8 +100,8 @@ bool gt_report_task_unpack(void *context, size_t index, const gt_image *image)
 char *gt_report_task_key(const gt_report_job *j)
 {
     const gt_sweep_report_options *o = j->options;
-    return gt_format("sweep report %d%d%d%d%d%d%d %s", o->profiler_folder != NULL, o->rocprof, o->by_pid,
-                     o->old_layout, o->strict, o->no_ranks, o->no_collectives, j->analysis);
+    return gt_format("sweep report %d%d%d%d%d%d%d%d %s", o->profiler_folder != NULL, o->rocprof, o->by_pid,
+                     o->full_names, o->old_layout, o->strict, o->no_ranks, o->no_collectives, j->analysis);
 }
 
 /* Reports may have been removed or changed since an earlier run wrote them. */

@@ -6,7 +6,6 @@
 
 #include <limits.h>
 #include <stdlib.h>
-#include <string.h>
 
 static bool has_traces(const char *folder)
 {

@@ -2,6 +2,7 @@
  * "STAMP/<task>.<restart>", in sweep.json, so that it is added only once. */
 #include "sweep/tasks.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "os/paths.h"
 #include "run/plan/context.h"
 
@@ -287,14 +288,8 @@ static int by_place(const void *a, const void *b)
 /* The last point with this place; SIZE_MAX: none. */
 static size_t find_point(const point_place *places, size_t count, const char *place)
 {
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (strcmp(places[middle].place, place) <= 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low;
+    GT_BISECT(low, 0, count, strcmp(places[low].place, place) <= 0);
     return low && strcmp(places[low - 1].place, place) == 0 ? places[low - 1].item : SIZE_MAX;
 }
 

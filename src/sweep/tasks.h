@@ -7,7 +7,9 @@
  *
  *     SWEEP/slurm/STAMP/                 one submission
  *       tasks.json                       name of the arrays, tasks per array, and each task: its folder,
- *                                        arguments and variables
+ *                                        arguments and variables, with secrets masked
+ *       secrets.json                     mode 0600, only if tasks.json masks something: the same with the
+ *                                        values, for the tasks; removed when all of them have ended
  *       job.sh, <array>_<task>.out       the script, and what it printed
  *       jobs.json                        numbers of the arrays
  *       results/<task>.<restart>.json    an attempt: job, node, start; once it has ended, status, exit code,
@@ -27,7 +29,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define GT_SWEEP_SLURM "slurm" /* folder below the sweep's */
+#define GT_SWEEP_SLURM   "slurm" /* folder below the sweep's */
+#define GT_SWEEP_SECRETS "secrets.json"
 
 typedef struct gt_task {
     const char *place;        /* folder of its run below the sweep's */

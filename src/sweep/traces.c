@@ -1,6 +1,7 @@
 /* The traces of one run. Folders are read one at a time, in byte order of names, so that the same sweep
  * always gives the same traces. */
 #include "sweep/layout.h"
+#include "base/interner.h"
 #include "base/memory.h"
 #include "input/rocprof/rocprof.h"
 #include "os/paths.h"
@@ -14,19 +15,13 @@ enum { DEPTH_MAX = 8, FOLDER_FORMS = 3 };
 
 /* ---- names ---- */
 
-static bool ends_with(const char *text, const char *end)
-{
-    size_t len = strlen(text), end_len = strlen(end);
-    return len >= end_len && strcmp(text + len - end_len, end) == 0;
-}
-
 /* ---- traces of torch.profiler ---- */
 
 typedef enum trace_class { CUSTOMER_TRACE, ANY_TRACE, ANY_JSON, NO_TRACE } trace_class;
 
 static trace_class class_of(const char *name)
 {
-    if (!ends_with(name, ".json") && !ends_with(name, ".json.gz") && !ends_with(name, ".json.zst"))
+    if (!gt_ends_with(name, ".json") && !gt_ends_with(name, ".json.gz") && !gt_ends_with(name, ".json.zst"))
         return NO_TRACE;
     if (strncmp(name, "customer_trace", strlen("customer_trace")) == 0) return CUSTOMER_TRACE;
     return strstr(name, "trace") ? ANY_TRACE : ANY_JSON;

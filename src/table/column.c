@@ -1,11 +1,9 @@
 /* Columns: arrays of cells with null marks, copied by row lists, and the cells of LIST columns. */
 #include "table/column.h"
-#include "table/ranges.h"
 #include "base/guard.h"
 #include "base/memory.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const size_t cell_bytes[] = {
@@ -100,40 +98,20 @@ bool gt_column_has_nulls(const gt_column *column, size_t row_count)
     return false;
 }
 
-typedef struct blank_cells {
-    gt_column *column;
-    size_t from;
-    size_t list_end; /* of lists: where the one before ends */
-    uint8_t *nulls;  /* NULL: no cell is marked */
-} blank_cells;
-
-/* Rows are counted from `from`. */
-static void fill_blank_range(void *context, size_t begin, size_t end)
-{
-    const blank_cells *blank = context;
-    gt_column *column = blank->column;
-    size_t bytes = cell_bytes[column->type];
-    if (blank->nulls) memset(blank->nulls + blank->from + begin, 1, end - begin);
-    if (column->type == GT_TYPE_FLOAT)
-        for (size_t row = blank->from + begin; row < blank->from + end; row++) column->floats[row] = NAN;
-    else if (column->type == GT_TYPE_LIST)
-        for (size_t row = blank->from + begin; row < blank->from + end; row++)
-            column->list_ends[row] = blank->list_end;
-    else
-        memset((char *)column->ints + (blank->from + begin) * bytes, 0, (end - begin) * bytes);
-}
-
-/* The content of cells without a value: 0, false, an empty list, NaN, no string. Touching the memory of a
- * long column for the first time takes longer than what is done with it later, so that all threads do it. */
+/* The content of cells without a value: 0, false, an empty list, NaN, no string. nulls: NULL: no cell is
+ * marked. */
 static void fill_blank(gt_column *column, size_t from, size_t to, uint8_t *nulls)
 {
     if (from >= to) return;
-    blank_cells blank = {column, from, .nulls = nulls};
-    if (column->type == GT_TYPE_LIST) blank.list_end = from ? column->list_ends[from - 1] : 0;
-    if (to - from <= GT_TABLE_GRAIN)
-        fill_blank_range(&blank, 0, to - from);
+    size_t bytes = cell_bytes[column->type], list_end = 0;
+    if (nulls) memset(nulls + from, 1, to - from);
+    if (column->type == GT_TYPE_LIST && from) list_end = column->list_ends[from - 1];
+    if (column->type == GT_TYPE_FLOAT)
+        for (size_t row = from; row < to; row++) column->floats[row] = NAN;
+    else if (column->type == GT_TYPE_LIST)
+        for (size_t row = from; row < to; row++) column->list_ends[row] = list_end;
     else
-        gt_parallel_ranges(to - from, GT_TABLE_GRAIN, fill_blank_range, &blank);
+        memset((char *)column->ints + from * bytes, 0, (to - from) * bytes);
 }
 
 /* Whether absent cells are marked: those of floats and strings have a value of their own. */
@@ -171,18 +149,6 @@ void gt_column_fill_zero(gt_column *column, size_t from, size_t to)
 void gt_column_fill_junk(gt_column *column, size_t rows)
 {
     if (rows) memset(column->ints, 0x5A, rows * cell_bytes[column->type]);
-}
-
-void gt_column_read(const gt_column *column, size_t begin, size_t end, gt_column *into)
-{
-    size_t bytes = cell_bytes[column->type], count = end - begin;
-    gt_memory_read(into->ints, (const char *)column->ints + begin * bytes, count * bytes);
-    if (column->nulls)
-        gt_memory_read(null_marks(into), column->nulls + begin, count);
-    else if (into->nulls)
-        memset(into->nulls, 0, count);
-    if (column->shown) gt_memory_read(gt_column_shown(into), column->shown + begin, count);
-    into->widened = column->widened;
 }
 
 void gt_column_make_float(gt_column *column, size_t rows)
@@ -244,29 +210,15 @@ void gt_column_truncate(gt_column *column, size_t rows, size_t kept)
 
 /* ---- copies by row list ---- */
 
-/* The copy of the cells of a column, in ranges that all threads share. */
-typedef struct taking {
-    const gt_column *column;
-    gt_column *taken;
-    const uint32_t *rows; /* NULL: the first ones */
-    size_t count;
-    bool have_nulls; /* with __atomic: some thread has seen one */
-} taking;
-
 #define TAKE(array, blank)                                                                                   \
-    for (; i < end; i++) taken->array[i] = rows[i] == GT_NO_ROW ? (blank) : column->array[rows[i]]
+    for (size_t i = 0; i < count; i++)                                                                       \
+    taken->array[i] = rows[i] == GT_NO_ROW ? (blank) : column->array[rows[i]]
 
-static void take_range(void *context, size_t range)
+/* Copies the cells of the rows; without `rows`, of the first ones. */
+static void take_cells(gt_column *taken, const gt_column *column, const uint32_t *rows, size_t count)
 {
-    const taking *t = context;
-    const gt_column *column = t->column;
-    gt_column *taken = t->taken;
-    const uint32_t *rows = t->rows;
-    size_t i, end;
-    gt_table_range(t->count, range, &i, &end);
     if (!rows) {
-        size_t bytes = cell_bytes[column->type];
-        memcpy((char *)taken->ints + i * bytes, (const char *)column->ints + i * bytes, (end - i) * bytes);
+        if (count) memcpy(taken->ints, column->ints, count * cell_bytes[column->type]);
         return;
     }
     switch (column->type) {
@@ -312,42 +264,33 @@ static void take_lists(gt_column *taken, const gt_column *column, const uint32_t
     gt_free(items);
 }
 
-static bool is_null_row(const taking *t, size_t i)
+static bool is_null_row(const gt_column *column, const uint32_t *rows, size_t i)
 {
-    uint32_t row = row_at(t->rows, i);
-    return row == GT_NO_ROW || (t->column->nulls && t->column->nulls[row]);
+    uint32_t row = row_at(rows, i);
+    return row == GT_NO_ROW || (column->nulls && column->nulls[row]);
 }
 
-static void find_nulls(void *context, size_t range)
+static void take_nulls(gt_column *taken, const gt_column *column, const uint32_t *rows, size_t count)
 {
-    taking *t = context;
-    size_t i, end;
-    gt_table_range(t->count, range, &i, &end);
-    while (i < end && !is_null_row(t, i)) i++;
-    if (i < end) __atomic_store_n(&t->have_nulls, true, __ATOMIC_RELAXED);
+    size_t first = 0;
+    while (first < count && !is_null_row(column, rows, first)) first++;
+    if (first == count) return;
+    taken->nulls = gt_alloc_zero(count, 1);
+    for (size_t i = first; i < count; i++) taken->nulls[i] = is_null_row(column, rows, i);
 }
 
-static void take_nulls(void *context, size_t range)
+static void take_shown(gt_column *taken, const gt_column *column, const uint32_t *rows, size_t count)
 {
-    const taking *t = context;
-    size_t i, end;
-    for (gt_table_range(t->count, range, &i, &end); i < end; i++) t->taken->nulls[i] = is_null_row(t, i);
-}
-
-static void take_shown(void *context, size_t range)
-{
-    const taking *t = context;
-    size_t i, end;
-    for (gt_table_range(t->count, range, &i, &end); i < end; i++) {
-        uint32_t row = row_at(t->rows, i);
-        if (row != GT_NO_ROW) t->taken->shown[i] = t->column->shown[row];
+    gt_column_shown(taken);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t row = row_at(rows, i);
+        if (row != GT_NO_ROW) taken->shown[i] = column->shown[row];
     }
 }
 
 gt_column gt_column_take(const gt_column *column, const uint32_t *rows, size_t count)
 {
     gt_column taken;
-    gt_memory_poll();
     gt_column_init(&taken, column->name, column->type);
     taken.items_as_tuple = column->items_as_tuple;
     taken.widened = column->widened;
@@ -358,23 +301,13 @@ gt_column gt_column_take(const gt_column *column, const uint32_t *rows, size_t c
         taken.capacity = count;
     }
     GT_CHECK(count < GT_NO_ROW);
-    taking t = {.column = column, .taken = &taken, .rows = rows, .count = count};
-    size_t ranges = gt_table_range_count(count);
     if (column->type == GT_TYPE_LIST)
         take_lists(&taken, column, rows, count);
     else
-        gt_parallel_each(ranges, take_range, &t);
-    if (column->type != GT_TYPE_FLOAT && column->type != GT_TYPE_STRING) {
-        gt_parallel_each(ranges, find_nulls, &t);
-        if (t.have_nulls) {
-            taken.nulls = gt_alloc(count);
-            gt_parallel_each(ranges, take_nulls, &t);
-        }
-    }
-    if (column->shown && count) {
-        gt_column_shown(&taken);
-        gt_parallel_each(ranges, take_shown, &t);
-    }
+        take_cells(&taken, column, rows, count);
+    if (column->type != GT_TYPE_FLOAT && column->type != GT_TYPE_STRING)
+        take_nulls(&taken, column, rows, count);
+    if (column->shown && count) take_shown(&taken, column, rows, count);
     return taken;
 }
 

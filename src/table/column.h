@@ -25,9 +25,6 @@ uint8_t *gt_column_shown(gt_column *column); /* the array `shown`, which is made
 gt_column gt_column_take(const gt_column *column, const uint32_t *rows, size_t count);
 /* Adds the cells of a column of the same type after the first `rows` cells. */
 void gt_column_append(gt_column *column, size_t rows, const gt_column *more, size_t more_rows);
-/* Copies the cells of rows [begin, end) of a column, which is not a list, to the first rows of one of the
- * same type that has room for them. */
-void gt_column_read(const gt_column *column, size_t begin, size_t end, gt_column *into);
 void gt_column_make_float(gt_column *column, size_t rows);
 /* Drops the cells after the first `kept`. */
 void gt_column_truncate(gt_column *column, size_t rows, size_t kept);

@@ -2,9 +2,9 @@
  * aggregates of one column need (count, sum, minimum, maximum) is computed in one pass and kept. groups.c
  * finds the groups, group_stats.c computes the aggregates.
  *
- * Each aggregate is a loop over all rows that threads share, and many of these loops are short. So all of
- * them run side by side: first those whose results the columns are made of, then, when all columns are there,
- * those that write into a column. */
+ * Each aggregate is a loop over all rows. Threads run the loops of several aggregates at the same time: first
+ * those whose results the columns are made of, then, when all columns are there, those that write into a
+ * column. */
 #include "table/operations.h"
 #include "table/column.h"
 #include "table/stats.h"
@@ -40,7 +40,6 @@ typedef struct step {
 typedef struct job {
     const gt_table *table;
     gt_groups groups;
-    gt_divided_rows *rows;
     gt_table *result;
     step *steps;
 } job;
@@ -67,13 +66,13 @@ static void summarize(const job *j, source *s)
     gt_numbers values = numbers_of(s);
     if (s->column->type == GT_TYPE_FLOAT) {
         s->floats = gt_alloc(g->count * sizeof *s->floats);
-        gt_group_floats(j->rows, values.floats, s->floats);
+        gt_group_floats(&j->groups, values.floats, s->floats);
         return;
     }
     s->ints = gt_alloc(g->count * sizeof *s->ints);
-    if (gt_group_ints(j->rows, values.ints, values.nulls, s->ints)) return;
+    if (gt_group_ints(&j->groups, values.ints, values.nulls, s->ints)) return;
     s->wide_sums = gt_alloc(g->count * sizeof *s->wide_sums);
-    gt_group_wide_sums(j->rows, values.ints, values.nulls, s->wide_sums);
+    gt_group_wide_sums(&j->groups, values.ints, values.nulls, s->wide_sums);
 }
 
 static void source_free(source *s)
@@ -145,16 +144,15 @@ static void pick_rows(const job *j, step *s)
     text_order order = {column->texts, j->table->strings, kind == GT_GROUP_MAX};
     s->picked = gt_alloc(j->groups.count * sizeof *s->picked);
     if (is_end)
-        gt_group_pick(j->rows, kind == GT_GROUP_FIRST ? is_first_value : is_value, column, s->picked);
+        gt_group_pick(&j->groups, kind == GT_GROUP_FIRST ? is_first_value : is_value, column, s->picked);
     else
-        gt_group_pick(j->rows, is_further, &order, s->picked);
+        gt_group_pick(&j->groups, is_further, &order, s->picked);
 }
 
 static void begin_step(void *context, size_t index)
 {
     job *j = context;
     step *s = &j->steps[index];
-    gt_memory_poll();
     gt_group_kind kind = s->wanted->kind;
     bool is_extreme = kind == GT_GROUP_MIN || kind == GT_GROUP_MAX;
     if (s->summarizes)
@@ -282,22 +280,21 @@ static void end_step(void *context, size_t index)
     job *j = context;
     const step *s = &j->steps[index];
     const gt_column *column = &j->result->columns[s->column];
-    gt_memory_poll();
     switch (s->wanted->kind) {
     case GT_GROUP_SIZE:
-        gt_group_sizes(j->rows, NULL, NULL, column->ints);
+        gt_group_sizes(&j->groups, NULL, NULL, column->ints);
         break;
     case GT_GROUP_COUNT:
-        if (!needs_summary(s)) gt_group_sizes(j->rows, has_value, s->source->column, column->ints);
+        if (!needs_summary(s)) gt_group_sizes(&j->groups, has_value, s->source->column, column->ints);
         break;
     case GT_GROUP_DISTINCT:
         count_distinct(j, s->source, column->ints);
         break;
     case GT_GROUP_MEDIAN:
-        gt_group_medians(j->rows, numbers_of(s->source), column->floats);
+        gt_group_medians(&j->groups, numbers_of(s->source), column->floats);
         break;
     case GT_GROUP_STD:
-        gt_group_stds(j->rows, numbers_of(s->source), column->floats);
+        gt_group_stds(&j->groups, numbers_of(s->source), column->floats);
         break;
     default:
         break;
@@ -345,7 +342,6 @@ gt_table *gt_table_group(const gt_table *table, const gt_col *keys, size_t key_c
                          const gt_aggregate *aggregates, size_t aggregate_count, gt_group_options options)
 {
     job j = {.table = table, .groups = gt_groups_find(table, keys, key_count, options)};
-    j.rows = gt_divided_rows_new(j.groups.of_row, j.groups.row_count, j.groups.count);
     j.result = gt_table_new(gt_sheet_named(table->name), table->strings);
     for (size_t k = 0; k < key_count; k++) {
         gt_column column =
@@ -354,7 +350,6 @@ gt_table *gt_table_group(const gt_table *table, const gt_col *keys, size_t key_c
     }
     j.result->row_count = j.groups.count;
     make_aggregates(&j, aggregates, aggregate_count);
-    gt_divided_rows_free(j.rows);
     gt_groups_free(&j.groups);
     return j.result;
 }

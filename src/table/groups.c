@@ -5,26 +5,18 @@
  * together; where that would not fit into 64 bits, the keys so far are replaced by the numbers of their
  * groups, which fit again.
  *
- * The codes are numbered in the order of their first rows, in three steps that all threads share. Each range
- * of rows numbers its codes on its own, in an array if their bound is small, otherwise in a hash table. Then
- * the codes of all ranges are compared, divided by hash into buckets that are independent of each other: a
- * code that an earlier range has is that range's. The rest are the groups, in the order of their first rows.
- * Last, the numbers of the rows are replaced. No array of codes of all rows is ever made. */
+ * The codes are numbered in the order of their first rows, in an array if their bound is small, otherwise in
+ * a hash table. No array of codes of all rows is ever made. */
 #include "table/operations.h"
-#include "table/divided_rows.h"
-#include "table/ranges.h"
 #include "base/guard.h"
 #include "base/memory.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
     BLOCK_ROWS = 512,     /* rows whose codes are computed at a time, so that they stay in the L1 cache */
     FIRST_SLOT_BITS = 12, /* initial size of a hash table */
-    MERGE_BUCKETS = 64,
-    BUCKET_SHIFT = 20, /* a hash table uses the highest bits of a hash, the bucket is chosen by these */
 };
 
 /* ---- numbers for codes, in the order first seen ---- */
@@ -142,45 +134,19 @@ typedef struct key {
     uint32_t *own; /* groups that belong to the key */
 } key;
 
-typedef struct extent {
-    int64_t least, most;
-} extent;
-
-typedef struct extent_search {
-    const gt_column *column;
-    size_t row_count;
-    extent *found; /* by range */
-} extent_search;
-
-static void find_extent(void *context, size_t range)
+/* Returns the number of keys that it became. */
+static size_t prepare_ints(key *k, size_t row_count)
 {
-    const extent_search *search = context;
-    const gt_column *column = search->column;
+    const gt_column *column = k->column;
     int64_t least = INT64_MAX, most = INT64_MIN;
-    size_t row, end;
-    for (gt_table_range(search->row_count, range, &row, &end); row < end; row++) {
+    for (size_t row = 0; row < row_count; row++) {
         bool counts = !column->nulls || !column->nulls[row];
         int64_t value = column->ints[row];
         least = counts && value < least ? value : least;
         most = counts && value > most ? value : most;
     }
-    search->found[range] = (extent){least, most};
-}
-
-/* Returns the number of keys that it became. */
-static size_t prepare_ints(key *k, size_t row_count)
-{
-    size_t ranges = gt_table_range_count(row_count);
-    extent_search search = {k->column, row_count, gt_alloc(ranges * sizeof *search.found)};
-    extent all = {INT64_MAX, INT64_MIN};
-    gt_parallel_each(ranges, find_extent, &search);
-    for (size_t i = 0; i < ranges; i++) {
-        if (search.found[i].least < all.least) all.least = search.found[i].least;
-        if (search.found[i].most > all.most) all.most = search.found[i].most;
-    }
-    gt_free(search.found);
-    uint64_t width = all.least > all.most ? 0 : (uint64_t)all.most - (uint64_t)all.least;
-    k->least = all.least;
+    uint64_t width = least > most ? 0 : (uint64_t)most - (uint64_t)least;
+    k->least = least;
     if (width < UINT64_MAX - 1) {
         k->code_bound = width + 2;
         return 1;
@@ -261,34 +227,7 @@ static void code_rows(const key *k, size_t first_row, size_t count, uint64_t *co
             if (column->nulls[first_row + i]) codes[i] = 0;
 }
 
-/* ---- the groups of one range of rows ---- */
-
-typedef struct found_code {
-    uint64_t code;
-    uint32_t first_row;
-} found_code;
-
-/* The codes of a range: numbered in the order of their first rows. */
-typedef struct range_codes {
-    found_code *items;
-    size_t count, capacity;
-    uint32_t *by_bucket; /* their numbers, those of bucket b from begins[b] to begins[b + 1] */
-    uint32_t begins[MERGE_BUCKETS + 1];
-    size_t base, groups; /* for merging: codes in the ranges before, and groups that begin here */
-} range_codes;
-
-typedef struct search {
-    const key *keys;
-    size_t key_count, row_count;
-    uint64_t code_bound;
-    bool keep_nulls;
-    uint32_t *of_row; /* first the number within the range, in the end the group */
-    range_codes *ranges;
-    size_t range_count;
-    uint32_t *leaders; /* by base + number: that of the first range with the same code */
-    uint32_t *groups;  /* by base + number of a leader: its group */
-    uint32_t *first_rows;
-} search;
+/* ---- the groups of keys whose codes fit into 64 bits ---- */
 
 /* A block of rows being grouped: codes[i] belongs to rows[i]. */
 typedef struct block {
@@ -327,162 +266,29 @@ static void drop_nulls(block *b)
     b->count = left;
 }
 
-static inline size_t bucket_of(uint64_t code)
+/* The product of the bounds of the keys fits into 64 bits. */
+static gt_groups number_rows(const key *keys, size_t key_count, size_t row_count, bool keep_nulls)
 {
-    return hash_of(code) >> BUCKET_SHIFT & (MERGE_BUCKETS - 1);
-}
-
-/* Puts the codes of a range into their buckets. */
-static void divide_codes(range_codes *r)
-{
-    uint32_t places[MERGE_BUCKETS + 1] = {0};
-    for (size_t i = 0; i < r->count; i++) places[bucket_of(r->items[i].code) + 1]++;
-    for (size_t b = 0; b < MERGE_BUCKETS; b++) places[b + 1] += places[b];
-    memcpy(r->begins, places, sizeof places);
-    r->by_bucket = gt_alloc(r->count * sizeof *r->by_bucket);
-    for (size_t i = 0; i < r->count; i++) r->by_bucket[places[bucket_of(r->items[i].code)]++] = (uint32_t)i;
-}
-
-static void number_range(void *context, size_t range)
-{
-    const search *s = context;
-    range_codes *r = &s->ranges[range];
-    size_t begin, end;
-    gt_table_range(s->row_count, range, &begin, &end);
-    numbering numbers = numbering_new(s->code_bound, end - begin);
+    gt_groups groups = {.row_count = row_count, .of_row = gt_alloc(row_count * sizeof *groups.of_row)};
+    uint64_t code_bound = 1;
+    for (size_t k = 0; k < key_count; k++) code_bound *= keys[k].code_bound;
+    numbering numbers = numbering_new(code_bound, row_count);
     uint32_t found[BLOCK_ROWS];
+    size_t capacity = 0;
     block b;
-    for (b.first_row = begin; b.first_row < end; b.first_row += BLOCK_ROWS) {
-        b.count = end - b.first_row < BLOCK_ROWS ? end - b.first_row : BLOCK_ROWS;
-        gt_memory_poll();
-        if (combine_keys(&b, s->keys, s->key_count) && !s->keep_nulls) {
-            memset(s->of_row + b.first_row, 0xFF, b.count * sizeof *s->of_row); /* GT_NO_GROUP */
+    for (b.first_row = 0; b.first_row < row_count; b.first_row += BLOCK_ROWS) {
+        b.count = row_count - b.first_row < BLOCK_ROWS ? row_count - b.first_row : BLOCK_ROWS;
+        if (combine_keys(&b, keys, key_count) && !keep_nulls) {
+            memset(groups.of_row + b.first_row, 0xFF, b.count * sizeof *groups.of_row); /* GT_NO_GROUP */
             drop_nulls(&b);
         }
         number_codes(&numbers, b.codes, b.count, found);
         for (size_t i = 0; i < b.count; i++) {
-            s->of_row[b.rows[i]] = found[i];
-            if (found[i] == r->count)
-                GT_PUSH(r->items, r->count, r->capacity, ((found_code){b.codes[i], b.rows[i]}));
+            groups.of_row[b.rows[i]] = found[i];
+            if (found[i] == groups.count) GT_PUSH(groups.first_row, groups.count, capacity, b.rows[i]);
         }
     }
     numbering_free(&numbers);
-    if (s->range_count > 1) divide_codes(r);
-}
-
-/* ---- the groups of all ranges ---- */
-
-/* Finds, for each code in this bucket, the first range that has it. */
-static void merge_bucket(void *context, size_t bucket)
-{
-    const search *s = context;
-    size_t count = 0;
-    for (size_t i = 0; i < s->range_count; i++)
-        count += s->ranges[i].begins[bucket + 1] - s->ranges[i].begins[bucket];
-    if (!count) return;
-    unsigned bits = 4;
-    while ((size_t)1 << bits < 2 * count) bits++;
-    slot *slots = new_slots(bits);
-    size_t mask = ((size_t)1 << bits) - 1;
-    for (size_t i = 0; i < s->range_count; i++) {
-        const range_codes *r = &s->ranges[i];
-        for (uint32_t at = r->begins[bucket]; at < r->begins[bucket + 1]; at++) {
-            uint32_t number = r->by_bucket[at], here = (uint32_t)(r->base + number);
-            uint64_t code = r->items[number].code;
-            slot *known = find_slot(slots, mask, home_of(code, bits), code);
-            if (!known->number_plus_one) *known = (slot){code, here + 1};
-            s->leaders[here] = known->number_plus_one - 1;
-        }
-    }
-    gt_free(slots);
-}
-
-static void count_groups(void *context, size_t range)
-{
-    const search *s = context;
-    range_codes *r = &s->ranges[range];
-    for (size_t i = 0; i < r->count; i++) r->groups += s->leaders[r->base + i] == r->base + i;
-}
-
-/* r->groups is now the number of groups before this range. */
-static void number_groups(void *context, size_t range)
-{
-    const search *s = context;
-    const range_codes *r = &s->ranges[range];
-    size_t next = r->groups;
-    for (size_t i = 0; i < r->count; i++) {
-        if (s->leaders[r->base + i] != r->base + i) continue;
-        s->first_rows[next] = r->items[i].first_row;
-        s->groups[r->base + i] = (uint32_t)next++;
-    }
-}
-
-static void renumber_range(void *context, size_t range)
-{
-    const search *s = context;
-    const range_codes *r = &s->ranges[range];
-    uint32_t *groups = gt_alloc(r->count * sizeof *groups);
-    size_t row, end;
-    for (size_t i = 0; i < r->count; i++) groups[i] = s->groups[s->leaders[r->base + i]];
-    for (gt_table_range(s->row_count, range, &row, &end); row < end; row++)
-        if (s->of_row[row] != GT_NO_GROUP) s->of_row[row] = groups[s->of_row[row]];
-    gt_free(groups);
-}
-
-/* Returns the number of groups. */
-static size_t merge_ranges(search *s)
-{
-    size_t codes = 0, groups = 0;
-    for (size_t i = 0; i < s->range_count; i++) {
-        s->ranges[i].base = codes;
-        codes += s->ranges[i].count;
-    }
-    s->leaders = gt_alloc(codes * sizeof *s->leaders);
-    s->groups = gt_alloc(codes * sizeof *s->groups);
-    gt_parallel_each(MERGE_BUCKETS, merge_bucket, s);
-    gt_parallel_each(s->range_count, count_groups, s);
-    for (size_t i = 0; i < s->range_count; i++) {
-        size_t here = s->ranges[i].groups;
-        s->ranges[i].groups = groups;
-        groups += here;
-    }
-    s->first_rows = gt_alloc(groups * sizeof *s->first_rows);
-    gt_parallel_each(s->range_count, number_groups, s);
-    gt_parallel_each(s->range_count, renumber_range, s);
-    gt_free(s->leaders);
-    gt_free(s->groups);
-    return groups;
-}
-
-static void take_only_range(search *s)
-{
-    const range_codes *r = s->ranges;
-    s->first_rows = gt_alloc(r->count * sizeof *s->first_rows);
-    for (size_t i = 0; i < r->count; i++) s->first_rows[i] = r->items[i].first_row;
-}
-
-/* The product of the bounds of the keys fits into 64 bits. */
-static gt_groups number_rows(const key *keys, size_t key_count, size_t row_count, bool keep_nulls)
-{
-    search s = {.keys = keys, .key_count = key_count, .row_count = row_count, .keep_nulls = keep_nulls};
-    s.code_bound = 1;
-    for (size_t k = 0; k < key_count; k++) s.code_bound *= keys[k].code_bound;
-    s.of_row = gt_alloc(row_count * sizeof *s.of_row);
-    s.range_count = row_count ? gt_table_range_count(row_count) : 1;
-    s.ranges = gt_alloc_zero(s.range_count, sizeof *s.ranges);
-    gt_groups groups = {.row_count = row_count};
-    if (row_count) gt_parallel_each(s.range_count, number_range, &s);
-    if (s.range_count > 1)
-        groups.count = merge_ranges(&s);
-    else
-        take_only_range(&s), groups.count = s.ranges->count;
-    groups.of_row = s.of_row;
-    groups.first_row = s.first_rows;
-    for (size_t i = 0; i < s.range_count; i++) {
-        gt_free(s.ranges[i].items);
-        gt_free(s.ranges[i].by_bucket);
-    }
-    gt_free(s.ranges);
     return groups;
 }
 
@@ -529,32 +335,16 @@ static gt_groups find_groups(key *keys, size_t key_count, size_t row_count, bool
 
 /* ---- groups in order of their keys ---- */
 
-typedef struct renumbering {
-    gt_groups *groups;
-    const uint32_t *number; /* by group */
-} renumbering;
-
-static void renumber_rows(void *context, size_t range)
-{
-    const renumbering *r = context;
-    size_t row, end;
-    uint32_t *of_row = r->groups->of_row;
-    for (gt_table_range(r->groups->row_count, range, &row, &end); row < end; row++)
-        if (of_row[row] != GT_NO_GROUP) of_row[row] = r->number[of_row[row]];
-}
-
 /* Renumbers the groups so that they ascend by key. */
 static void sort_groups(gt_groups *groups, const gt_table *table, const gt_col *names, size_t key_count)
 {
     uint32_t *number = gt_alloc(groups->count * sizeof *number);
-    for (size_t k = key_count; k-- > 0;) {
-        gt_memory_poll();
+    for (size_t k = key_count; k-- > 0;)
         gt_order_by_column(groups->first_row, groups->count, gt_table_column_near(table, names[k], k),
                            table->strings, false);
-    }
     for (size_t i = 0; i < groups->count; i++) number[groups->of_row[groups->first_row[i]]] = (uint32_t)i;
-    renumbering r = {groups, number};
-    if (groups->row_count) gt_parallel_each(gt_table_range_count(groups->row_count), renumber_rows, &r);
+    for (size_t row = 0; row < groups->row_count; row++)
+        if (groups->of_row[row] != GT_NO_GROUP) groups->of_row[row] = number[groups->of_row[row]];
     gt_free(number);
 }
 
@@ -565,7 +355,6 @@ gt_groups gt_groups_find(const gt_table *table, const gt_col *names, size_t key_
     key *keys = gt_alloc_zero(2 * key_count, sizeof *keys);
     size_t count = 0;
     for (size_t k = 0; k < key_count; k++) {
-        gt_memory_poll();
         keys[count].column = gt_table_column_near(table, names[k], k);
         count += prepare_key(&keys[count], table->strings, table->row_count);
     }
@@ -591,41 +380,23 @@ void gt_groups_free(gt_groups *groups)
 
 /* ---- the rows of each group ---- */
 
-typedef struct placing {
-    const gt_divided_rows *divided;
-    const size_t *begins;
-    uint32_t *rows;
-} placing;
-
-static void place_part(void *context, size_t part)
-{
-    const placing *p = context;
-    const gt_divided_rows *divided = p->divided;
-    size_t count = gt_part_groups(divided, part), row, *next = gt_alloc(count * sizeof *next);
-    for (size_t i = 0; i < count; i++) next[i] = p->begins[gt_part_group(divided, part, i)];
-    for (size_t i = divided->begins[part]; i < divided->begins[part + 1]; i++) {
-        uint32_t group = gt_part_row(divided, i, &row);
-        if (group < divided->group_count) p->rows[next[group >> divided->bits]++] = (uint32_t)row;
-    }
-    gt_free(next);
-}
-
 gt_group_rows gt_group_rows_find(const gt_groups *groups)
 {
-    gt_divided_rows *divided = gt_divided_rows_new(groups->of_row, groups->row_count, groups->count);
-    int64_t *sizes = gt_alloc(groups->count * sizeof *sizes);
-    size_t *begins = gt_alloc((groups->count + 1) * sizeof *begins), total = 0;
-    gt_group_sizes(divided, NULL, NULL, sizes);
-    for (size_t g = 0; g < groups->count; g++) {
+    size_t *begins = gt_alloc_zero(groups->count + 1, sizeof *begins), total = 0;
+    for (size_t row = 0; row < groups->row_count; row++)
+        if (groups->of_row[row] != GT_NO_GROUP) begins[groups->of_row[row]]++;
+    for (size_t g = 0; g <= groups->count; g++) {
+        size_t here = begins[g];
         begins[g] = total;
-        total += (size_t)sizes[g];
+        total += here;
     }
-    begins[groups->count] = total;
-    placing p = {divided, begins, gt_alloc(total * sizeof *p.rows)};
-    gt_parallel_each(gt_part_count(divided), place_part, &p);
-    gt_free(sizes);
-    gt_divided_rows_free(divided);
-    return (gt_group_rows){begins, p.rows};
+    uint32_t *rows = gt_alloc(total * sizeof *rows);
+    size_t *next = gt_alloc(groups->count * sizeof *next);
+    if (groups->count) memcpy(next, begins, groups->count * sizeof *next);
+    for (size_t row = 0; row < groups->row_count; row++)
+        if (groups->of_row[row] != GT_NO_GROUP) rows[next[groups->of_row[row]]++] = (uint32_t)row;
+    gt_free(next);
+    return (gt_group_rows){begins, rows};
 }
 
 void gt_group_rows_free(gt_group_rows *rows)

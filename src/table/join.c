@@ -5,9 +5,6 @@
 #include "base/guard.h"
 #include "base/memory.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* Rows of one table by group: those of group g are rows[ends[g - 1] .. ends[g]). */
 typedef struct members {
     uint32_t *rows;

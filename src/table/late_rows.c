@@ -1,6 +1,5 @@
 /* Late tables: rows that are made when they are needed (gt_row_source of table.h), and tables in parts. */
 #include "table/column.h"
-#include "table/ranges.h"
 #include "base/memory.h"
 #include "base/team.h"
 
@@ -40,22 +39,7 @@ gt_table *gt_table_new_part(const gt_table *table, size_t rows)
 void gt_table_read_part(const gt_table *table, size_t begin, size_t end, gt_table *part)
 {
     part->row_count = end - begin;
-    if (table->source)
-        table->source->read(table->source->context, begin, end, part, 0);
-    else
-        for (size_t c = 0; c < table->column_count; c++)
-            gt_column_read(&table->columns[c], begin, end, &part->columns[c]);
-}
-
-bool gt_table_is_read_in_parts(const gt_table *table)
-{
-    enum { MOST_COLUMNS = 256 }; /* a part has as many */
-    if (table->source) return true;
-    bool is_outside = table->column_count && table->column_count <= MOST_COLUMNS &&
-                      gt_memory_is_outside(table->columns[0].ints);
-    for (size_t c = 0; is_outside && c < table->column_count; c++)
-        is_outside = table->columns[c].type != GT_TYPE_LIST;
-    return is_outside;
+    table->source->read(table->source->context, begin, end, part, 0);
 }
 
 static void make_range(void *context, size_t begin, size_t end)
@@ -64,11 +48,14 @@ static void make_range(void *context, size_t begin, size_t end)
     table->source->read(table->source->context, begin, end, table, begin);
 }
 
+/* Rows below which a range is not worth a thread. */
+#define MAKE_GRAIN GT_GRAIN((size_t)16384)
+
 void gt_table_make_rows(gt_table *table)
 {
     if (!table->source) return;
     for (size_t c = 0; c < table->column_count; c++) gt_column_reserve(&table->columns[c], table->row_count);
-    gt_parallel_ranges(table->row_count, GT_TABLE_GRAIN, make_range, table);
+    gt_parallel_ranges(table->row_count, MAKE_GRAIN, make_range, table);
     size_t rows = table->row_count;
     gt_table_drop_source(table);
     table->row_count = rows;

@@ -5,8 +5,6 @@
 #include "base/number.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* A cell as text, for a column's name. The caller frees it. */
 static char *cell_text(const gt_column *column, size_t row, const gt_interner *strings)

@@ -5,8 +5,6 @@
 #include "base/memory.h"
 #include "base/team.h"
 
-#include <stdlib.h>
-
 static void give_strings(void *context, size_t part)
 {
     gt_side_parts *parts = context;

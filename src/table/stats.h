@@ -6,6 +6,8 @@
 #ifndef GT_TABLE_STATS_H
 #define GT_TABLE_STATS_H
 
+#include "table/operations.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -40,14 +42,8 @@ double gt_select(double *values, size_t count, size_t place);
 /* The median of values without NaN, which it reorders; NaN if there are none. */
 double gt_median_in_place(double *values, size_t count);
 
-/* ---- per group: values[row] belongs to group_of_row[row] ----
- * Rows whose group is not below group_count are skipped. `nulls` may be NULL. All threads of the team share
- * the work; each group is computed in the order of its rows. */
-
-/* The rows of each group, made once for several statistics. Borrows group_of_row. */
-typedef struct gt_divided_rows gt_divided_rows;
-gt_divided_rows *gt_divided_rows_new(const uint32_t *group_of_row, size_t row_count, size_t group_count);
-void gt_divided_rows_free(gt_divided_rows *rows);
+/* ---- per group: values[row] belongs to groups->of_row[row] ----
+ * Rows without a group are skipped. `nulls` may be NULL. Each group is computed in the order of its rows. */
 
 typedef struct gt_int_summary {
     int64_t count, sum;
@@ -61,11 +57,10 @@ typedef struct gt_float_summary {
 } gt_float_summary;
 
 /* False if a sum overflows: the sums are then invalid, and gt_group_wide_sums returns them as doubles. */
-bool gt_group_ints(const gt_divided_rows *rows, const int64_t *values, const uint8_t *nulls,
+bool gt_group_ints(const gt_groups *groups, const int64_t *values, const uint8_t *nulls,
                    gt_int_summary *summaries);
-void gt_group_wide_sums(const gt_divided_rows *rows, const int64_t *values, const uint8_t *nulls,
-                        double *sums);
-void gt_group_floats(const gt_divided_rows *rows, const double *values, gt_float_summary *summaries);
+void gt_group_wide_sums(const gt_groups *groups, const int64_t *values, const uint8_t *nulls, double *sums);
+void gt_group_floats(const gt_groups *groups, const double *values, gt_float_summary *summaries);
 
 /* Numbers of either type: `ints` with their null marks or NULL, or `floats`. */
 typedef struct gt_numbers {
@@ -74,15 +69,15 @@ typedef struct gt_numbers {
     const double *floats;
 } gt_numbers;
 
-void gt_group_stds(const gt_divided_rows *rows, gt_numbers values, double *stds);
-void gt_group_medians(const gt_divided_rows *rows, gt_numbers values, double *medians);
+void gt_group_stds(const gt_groups *groups, gt_numbers values, double *stds);
+void gt_group_medians(const gt_groups *groups, gt_numbers values, double *medians);
 
 /* The number of rows of each group, or only of those for which counts(context, row) is true. */
-void gt_group_sizes(const gt_divided_rows *rows, bool (*counts)(const void *context, size_t row),
+void gt_group_sizes(const gt_groups *groups, bool (*counts)(const void *context, size_t row),
                     const void *context, int64_t *sizes);
-/* One row of each group: in row order, a row is picked instead of `before` (at first UINT32_MAX: none) if
+/* One row of each group: in row order, a row is picked instead of `before` (at first GT_NO_ROW: none) if
  * replaces(context, before, row). */
-void gt_group_pick(const gt_divided_rows *rows,
+void gt_group_pick(const gt_groups *groups,
                    bool (*replaces)(const void *context, uint32_t before, uint32_t row), const void *context,
                    uint32_t *picked);
 

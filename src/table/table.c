@@ -5,7 +5,6 @@
 #include "base/memory.h"
 #include "base/number.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -232,7 +231,6 @@ void gt_table_widen_ints(gt_table *table)
 {
     for (size_t c = 0; c < table->column_count; c++) {
         gt_column *column = &table->columns[c];
-        gt_memory_poll_at(c);
         if (column->type == GT_TYPE_INT && gt_column_has_nulls(column, table->row_count))
             widen(column, table->row_count);
     }
@@ -300,6 +298,12 @@ void gt_table_set_shown(gt_table *table, size_t column, size_t row, uint32_t id,
 {
     gt_table_set_string(table, column, row, id);
     if (shown != GT_SHOWN_STRING) gt_column_shown(&table->columns[column])[row] = (uint8_t)shown;
+}
+
+void gt_table_show_strings(gt_table *table, size_t column)
+{
+    gt_free(table->columns[column].shown);
+    table->columns[column].shown = NULL;
 }
 
 void gt_table_set_cstr(gt_table *table, size_t column, size_t row, const char *text)

@@ -135,9 +135,7 @@ bool gt_table_is(const gt_table *table, gt_sheet sheet);
  * nulls and are of any type but LIST. Only gt_table_make_rows, gt_table_free and the functions after
  * this one are for late tables; what has only rows and columns to count and to name works, too. */
 void gt_table_set_source(gt_table *table, size_t rows, gt_row_source source);
-/* Whether a writer should read it in parts: a late table, or one that is outside memory (base/memory.h). */
-bool gt_table_is_read_in_parts(const gt_table *table);
-/* A table that has room for `rows` rows of such a one; and these rows in it, at most so many. */
+/* A table that has room for `rows` rows of a late one; and these rows in it, at most so many. */
 gt_table *gt_table_new_part(const gt_table *table, size_t rows);
 void gt_table_read_part(const gt_table *table, size_t begin, size_t end, gt_table *part);
 /* Gives a late table its cells, and every other table nothing. */
@@ -173,6 +171,8 @@ void gt_table_set_string(gt_table *table, size_t column, size_t row, uint32_t id
 void gt_table_set_cstr(gt_table *table, size_t column, size_t row, const char *text);
 /* A string that shows a value of another type, such as "64.0" for the integer 64. */
 void gt_table_set_shown(gt_table *table, size_t column, size_t row, uint32_t id, gt_shown shown);
+/* Makes all cells of a column plain strings. */
+void gt_table_show_strings(gt_table *table, size_t column);
 void gt_table_set_bool(gt_table *table, size_t column, size_t row, bool value);
 void gt_table_set_null(gt_table *table, size_t column, size_t row);
 

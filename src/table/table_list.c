@@ -3,8 +3,6 @@
 
 #include "base/memory.h"
 
-#include <stdlib.h>
-
 void gt_table_list_add(gt_table_list *list, gt_table *table)
 {
     GT_PUSH(list->items, list->count, list->capacity, table);

@@ -5,8 +5,6 @@
 #include "json/string.h"
 
 #include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- events of PyTorch traces ---- */
 
@@ -27,6 +25,7 @@ const gt_store_column gt_event_columns[GT_EVENT_COLUMNS] = {
     [GT_EVENT_DEVICE] = {GT_STORE_STRING, 0},
     [GT_EVENT_RANK] = {GT_STORE_INT, GT_EVENT_NONE},
     [GT_EVENT_BYTES] = {GT_STORE_INT, GT_EVENT_NONE},
+    [GT_EVENT_GRID] = {GT_STORE_STRING, 0},
     [GT_EVENT_SEQUENCE] = {GT_STORE_INT, GT_EVENT_NONE},
     [GT_EVENT_INPUT_DIMS] = {GT_STORE_STRING, 0},
     [GT_EVENT_INPUT_TYPES] = {GT_STORE_STRING, 0},
@@ -49,6 +48,7 @@ const gt_store_column gt_event_columns[GT_EVENT_COLUMNS] = {
     [GT_EVENT_RESERVED] = {GT_STORE_INT, GT_EVENT_NONE},
     [GT_EVENT_MEMORY_TYPE] = {GT_STORE_INT, GT_EVENT_NONE},
     [GT_EVENT_MEMORY_ID] = {GT_STORE_INT, GT_EVENT_NONE},
+    [GT_EVENT_LAUNCHED] = {GT_STORE_STRING, 0},
 };
 
 /* ---- plain events ---- */

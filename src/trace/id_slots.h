@@ -1,5 +1,5 @@
 /* Slots for ids that a profiler gave: each id of a set has a number of its own, so that what is known about
- * ids is kept in plain arrays, which all threads may fill.
+ * ids is kept in plain arrays.
  *
  * Profilers count their ids up, but only some ids belong to launches, so the ids of a trace lie in a few
  * ranges, with gaps of 1 to 20 between them and large ones between the ranges. The ids of a page, GT_ID_PAGE
@@ -32,11 +32,11 @@ typedef struct gt_id_slots {
 } gt_id_slots;
 
 /* Writes the ids of the items [begin, end) to `ids`, in any order, and returns how many there are. An item
- * may have no id. At most GT_ID_BATCH items are asked for at a time, by any thread. */
+ * may have no id. At most GT_ID_BATCH items are asked for at a time. */
 enum { GT_ID_BATCH = 2048 };
 typedef size_t gt_ids_of_items(const void *context, size_t begin, size_t end, int64_t *ids);
 
-/* Slots for the ids of the items 0 .. count-1, found on all threads of the team. */
+/* Slots for the ids of the items 0 .. count-1. */
 gt_id_slots gt_id_slots_new(size_t count, gt_ids_of_items *ids, const void *context);
 void gt_id_slots_free(gt_id_slots *slots);
 
@@ -70,15 +70,6 @@ static inline uint32_t gt_id_slot(const gt_id_slots *slots, int64_t id)
     const gt_id_page *page = &slots->pages[place];
     uint64_t bit = UINT64_C(1) << ((uint64_t)id & (GT_ID_PAGE - 1));
     return page->ids & bit ? page->first_slot + gt_count_bits(page->ids & (bit - 1)) : GT_NO_SLOT;
-}
-
-/* Sets *item to `value` if that is greater, whatever other threads do. 0 is less than all values in use. */
-static inline void gt_keep_greatest(uint32_t *item, uint32_t value)
-{
-    uint32_t old = __atomic_load_n(item, __ATOMIC_RELAXED);
-    while (old < value &&
-           !__atomic_compare_exchange_n(item, &old, value, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-    }
 }
 
 #endif

@@ -34,7 +34,7 @@ gt_packed gt_plan_packing(int64_t *cells, size_t rows, gt_store_type type);
 void gt_pack(const gt_packed *p, const int64_t *cells, size_t rows, uint8_t *data);
 
 /* Runs a statement for each `row` of a packed column, with its `cell` as it was packed: thousandths stay
- * thousandths. The loops are apart by width, and the statement says the type of the result, so that each of
+ * thousandths. There is a loop per width, and the statement says the type of the result, so that each of
  * them is one pass without a copy in between. */
 #define GT_EACH_CELL(p, data, rows, statement)                                                               \
     do {                                                                                                     \

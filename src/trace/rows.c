@@ -209,40 +209,12 @@ gt_row_list gt_rows_where(size_t count, bool (*wanted)(const void *context, size
     return (gt_row_list){f.rows, sum, sum};
 }
 
-typedef struct sums {
-    uint32_t *items, *ranges;
-} sums;
-
-static void sum_range(void *context, size_t begin, size_t end)
-{
-    const sums *s = context;
-    uint32_t sum = 0;
-    for (size_t i = begin; i < end; i++) sum += s->items[i];
-    s->ranges[begin / GT_ROWS_GRAIN] = sum;
-}
-
-static void write_sums(void *context, size_t begin, size_t end)
-{
-    const sums *s = context;
-    uint32_t sum = s->ranges[begin / GT_ROWS_GRAIN];
-    for (size_t i = begin; i < end; i++) {
-        uint32_t here = s->items[i];
-        s->items[i] = sum;
-        sum += here;
-    }
-}
-
 void gt_sums_before(uint32_t *items, size_t count)
 {
-    size_t range_count = gt_range_count(count, GT_ROWS_GRAIN);
-    sums s = {items, gt_alloc(range_count * sizeof *s.ranges)};
-    gt_parallel_ranges(count, GT_ROWS_GRAIN, sum_range, &s);
     uint32_t sum = 0;
-    for (size_t i = 0; i < range_count; i++) {
-        uint32_t here = s.ranges[i];
-        s.ranges[i] = sum;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t here = items[i];
+        items[i] = sum;
         sum += here;
     }
-    gt_parallel_ranges(count, GT_ROWS_GRAIN, write_sums, &s);
-    gt_free(s.ranges);
 }

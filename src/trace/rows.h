@@ -2,19 +2,17 @@
 #ifndef GT_TRACE_ROWS_H
 #define GT_TRACE_ROWS_H
 
+#include "base/team.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* How many rows one thread of the team takes at a time in loops over all rows. */
-#ifndef GT_ROWS_GRAIN
-#define GT_ROWS_GRAIN 16384
-#endif
+#define GT_ROWS_GRAIN GT_GRAIN(16384)
 
 /* The same in loops over ops, each of which is more work than a row. */
-#ifndef GT_OPS_GRAIN
-#define GT_OPS_GRAIN 2048
-#endif
+#define GT_OPS_GRAIN GT_GRAIN(2048)
 
 /* Sorts rows by times[row], ascending, on all threads of the team. The sort is stable; NaN comes first.
  * Traces are nearly sorted, and runs that are in order are only merged, so sorted rows cost one pass. */
@@ -35,7 +33,7 @@ typedef struct gt_row_list {
  */
 gt_row_list gt_rows_where(size_t count, bool (*wanted)(const void *context, size_t row), const void *context);
 
-/* Replaces each item by the sum of all before it, on all threads of the team. */
+/* Replaces each item by the sum of all before it. */
 void gt_sums_before(uint32_t *items, size_t count);
 
 #endif

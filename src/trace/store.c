@@ -18,7 +18,6 @@ struct gt_store_writer {
     size_t column_count;
     gt_interner *strings;
     gt_store_piece *piece;
-    gt_slabs slabs;     /* the data of segments */
     size_t rows;        /* in the open segment */
     size_t capacity;    /* rows for which there is room, at most GT_SEGMENT_ROWS */
     uint64_t present;   /* bit c: column c has a value in it */
@@ -88,7 +87,6 @@ void gt_store_writer_free(gt_store_writer *w)
 {
     if (!w) return;
     gt_store_piece_free(w->piece);
-    gt_slabs_close(&w->slabs);
     for (size_t c = 0; c < w->column_count; c++) gt_free(w->cells[c]);
     gt_free(w->positions);
     gt_free(w);
@@ -115,7 +113,8 @@ static void close_segment(gt_store_writer *w)
     s->positions = gt_plan_packing(w->positions, w->rows, GT_STORE_INT);
     s->positions.start = bytes;
     s->bytes = bytes + (uint32_t)(s->positions.width * w->rows);
-    s->data = gt_slabs_alloc(&w->slabs, s->bytes, &s->slab);
+    s->data = gt_alloc(s->bytes);
+    s->owns_data = true;
     gt_pack(&s->positions, w->positions, w->rows, s->data);
     for (size_t c = 0; c < w->column_count; c++) {
         if (!(w->present >> c & 1)) continue;
@@ -156,10 +155,17 @@ gt_store_piece *gt_store_writer_take(gt_store_writer *w)
     return piece;
 }
 
+void gt_segment_free_data(gt_segment *s)
+{
+    if (s->owns_data) gt_free(s->data);
+    s->data = NULL;
+    s->owns_data = false;
+}
+
 static void free_segments(gt_store_piece *piece)
 {
     for (size_t i = 0; i < piece->count; i++) {
-        gt_slab_release(piece->segments[i]->slab);
+        gt_segment_free_data(piece->segments[i]);
         gt_free(piece->segments[i]);
     }
     gt_free(piece->segments);
@@ -178,20 +184,17 @@ size_t gt_store_piece_records(const gt_store_piece *piece)
 }
 
 /* Packs a column of a segment again, at the end of its data if it needs more room than before. */
-static void repack(gt_segment *s, gt_packed *p, int64_t *cells, gt_store_type type, gt_slabs *slabs)
+static void repack(gt_segment *s, gt_packed *p, int64_t *cells, gt_store_type type)
 {
     uint32_t start = p->start, width = p->width;
-    if (!s->slab && s->bytes) gt_raise_internal("a column of a loaded store is packed again");
+    if (!s->owns_data && s->bytes) gt_raise_internal("a column of a loaded store is packed again");
     *p = gt_plan_packing(cells, s->rows, type);
     p->start = start;
     if (p->width > width) {
-        gt_slab *before = s->slab;
-        uint8_t *data = gt_slabs_alloc(slabs, s->bytes + (uint32_t)p->width * s->rows, &s->slab);
-        memcpy(data, s->data, s->bytes);
-        gt_slab_release(before);
-        s->data = data;
         p->start = s->bytes;
         s->bytes += (uint32_t)p->width * s->rows;
+        s->data = gt_realloc(s->owns_data ? s->data : NULL, s->bytes);
+        s->owns_data = true;
     }
     gt_pack(p, cells, s->rows, s->data);
 }
@@ -200,7 +203,6 @@ void gt_store_piece_replace(gt_store_piece *piece, size_t column, int64_t base, 
                             size_t count)
 {
     int64_t cells[GT_SEGMENT_ROWS];
-    gt_slabs slabs = {0};
     for (size_t i = 0; i < piece->count; i++) {
         gt_segment *s = piece->segments[i];
         gt_packed *p = &s->columns[column];
@@ -212,9 +214,8 @@ void gt_store_piece_replace(gt_store_piece *piece, size_t column, int64_t base, 
             cells[row] = values[number];
             changed = true;
         }
-        if (changed) repack(s, p, cells, GT_STORE_INT, &slabs);
+        if (changed) repack(s, p, cells, GT_STORE_INT);
     }
-    gt_slabs_close(&slabs);
 }
 
 /* ---- the store ---- */
@@ -234,7 +235,6 @@ void gt_store_free(gt_store *store)
     if (!store) return;
     free_segments(&store->all);
     gt_free(store->segment_of_block);
-    gt_slabs_close(&store->slabs);
     for (size_t i = 0; i < store->adopted_count; i++) gt_free(store->adopted[i].ids);
     gt_free(store->adopted);
     gt_free(store->columns);
@@ -424,26 +424,23 @@ static void drop_from_segments(void *context, size_t begin, size_t end)
 {
     const column_drop *drop = context;
     const gt_store *store = drop->store;
-    gt_slabs slabs = {0};
     for (size_t i = begin; i < end; i++) {
         gt_segment *s = store->all.segments[i];
-        gt_slab *before = s->slab;
         uint32_t bytes = 0, left = s->bytes;
         for (size_t c = 0; c < store->column_count; c++)
             if (drop->columns >> c & 1) left -= s->columns[c].width * s->rows;
-        uint8_t *data = before ? gt_slabs_alloc(&slabs, left, &s->slab) : NULL;
+        uint8_t *data = s->owns_data ? gt_alloc(left) : NULL;
         for (size_t c = 0; c < store->column_count; c++)
             if (drop->columns >> c & 1)
                 s->columns[c] = (gt_packed){.base = absent_cell(&store->columns[c])};
-            else if (before)
+            else if (data)
                 move_column(&s->columns[c], s, data, &bytes);
-        if (!before) continue; /* an image has the data: it takes no memory of ours */
+        if (!data) continue; /* an image has the data: it takes no memory of ours */
         move_column(&s->positions, s, data, &bytes);
-        gt_slab_release(before);
+        gt_free(s->data);
         s->data = data;
         s->bytes = bytes;
     }
-    gt_slabs_close(&slabs);
 }
 
 void gt_store_drop_columns(gt_store *store, uint64_t columns)
@@ -455,12 +452,7 @@ void gt_store_drop_columns(gt_store *store, uint64_t columns)
 void gt_store_release(gt_store *store)
 {
     store->is_taken = true;
-    for (size_t i = 0; i < store->all.count; i++) {
-        gt_segment *s = store->all.segments[i];
-        gt_slab_release(s->slab);
-        s->slab = NULL;
-        s->data = NULL;
-    }
+    for (size_t i = 0; i < store->all.count; i++) gt_segment_free_data(store->all.segments[i]);
 }
 
 void gt_store_fill_times(gt_store *store, size_t column, const double *times)
@@ -470,6 +462,6 @@ void gt_store_fill_times(gt_store *store, size_t column, const double *times)
         gt_segment *s = store->all.segments[i];
         gt_packed *p = &s->columns[column];
         for (size_t row = 0; row < s->rows; row++) cells[row] = gt_bits_of_double(*times++);
-        repack(s, p, cells, GT_STORE_TIME, &store->slabs);
+        repack(s, p, cells, GT_STORE_TIME);
     }
 }

@@ -5,7 +5,6 @@
 #include "base/raise.h"
 #include "base/team.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- whole columns ---- */
@@ -88,7 +87,6 @@ int64_t *gt_store_ints(const gt_store *store, size_t column)
 /* Segments whose columns are moved out of the store. */
 typedef struct column_take {
     gt_store *store;
-    size_t first; /* segment of this round */
     const size_t *columns;
     size_t count;
     int64_t **arrays;
@@ -97,29 +95,22 @@ typedef struct column_take {
 static void take_segments(void *context, size_t begin, size_t end)
 {
     const column_take *take = context;
-    for (size_t i = take->first + begin; i < take->first + end; i++) {
+    for (size_t i = begin; i < end; i++) {
         gt_segment *s = take->store->all.segments[i];
         for (size_t c = 0; c < take->count; c++)
             gt_unpack(&s->columns[take->columns[c]], s->data, s->rows, take->arrays[c] + s->first_row);
-        gt_slab_release(s->slab);
-        s->slab = NULL;
-        s->data = NULL;
+        gt_segment_free_data(s);
     }
 }
 
 void gt_store_take_ints(gt_store *store, const size_t *columns, size_t count, int64_t **arrays)
 {
-    enum { ROUNDS = 4, GRAIN = 2 }; /* after each round, memory goes back to the system */
-    size_t segments = store->all.count, round = segments / ROUNDS + 1;
+    enum { GRAIN = 2 };
     if (store->is_taken) gt_raise_internal("a column of a store that was taken");
     store->is_taken = true;
     for (size_t c = 0; c < count; c++) arrays[c] = gt_alloc(store->all.rows * sizeof **arrays);
-    for (size_t first = 0; first < segments; first += round) {
-        column_take take = {store, first, columns, count, arrays};
-        size_t left = segments - first;
-        gt_parallel_ranges(left < round ? left : round, GRAIN, take_segments, &take);
-        gt_memory_trim();
-    }
+    column_take take = {store, columns, count, arrays};
+    gt_parallel_ranges(store->all.count, GRAIN, take_segments, &take);
 }
 
 uint8_t *gt_store_small_ints(const gt_store *store, size_t column)
@@ -144,15 +135,9 @@ static size_t segment_index(const gt_store *store, size_t row)
 {
     const uint32_t *block = store->segment_of_block + row / GT_SEGMENT_ROWS;
     bool is_last = row / GT_SEGMENT_ROWS + 1 == store->block_count;
-    size_t low = block[0], high = is_last ? store->all.count : block[1] + 1; /* it is in [low, high) */
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (store->all.segments[middle]->first_row <= row)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    size_t low = block[0], high = is_last ? store->all.count : block[1] + 1, next; /* it is in [low, high) */
+    GT_BISECT(next, low + 1, high, store->all.segments[next]->first_row <= row);
+    return next - 1;
 }
 
 /* The column as if it began `rows` later. */

@@ -9,7 +9,6 @@
 #include "base/team.h"
 
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct image_head {
@@ -96,9 +95,7 @@ typedef struct load_job {
     _Atomic bool damaged;
 } load_job;
 
-#ifndef GT_STORE_LOAD_GRAIN
-#define GT_STORE_LOAD_GRAIN 8
-#endif
+enum { LOAD_GRAIN = 8 };
 
 static bool packing_from_image(const image_packing *from, const image_head *head, gt_store_type type,
                                gt_packed *to)
@@ -236,7 +233,7 @@ gt_store *gt_store_load(const gt_image *image, const char *owner, const gt_store
 {
     load_job job = {.store = gt_store_new(columns, column_count, strings), .allowed = allowed};
     if (load_lists(job.store, image, owner) && load_segments(job.store, image, owner)) {
-        gt_parallel_ranges(job.store->all.count, GT_STORE_LOAD_GRAIN, check_segments, &job);
+        gt_parallel_ranges(job.store->all.count, LOAD_GRAIN, check_segments, &job);
         if (!job.damaged) return job.store;
     }
     gt_store_free(job.store);

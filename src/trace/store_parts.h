@@ -3,13 +3,11 @@
 #ifndef GT_TRACE_STORE_PARTS_H
 #define GT_TRACE_STORE_PARTS_H
 
-#include "base/slabs.h"
+#include "base/team.h"
 #include "trace/packing.h"
 
 /* Segments that one thread unpacks at a time, about 30,000 values. */
-#ifndef GT_STORE_GRAIN
-#define GT_STORE_GRAIN 16
-#endif
+#define GT_STORE_GRAIN GT_GRAIN(16)
 
 typedef struct gt_segment {
     uint32_t rows;
@@ -19,9 +17,9 @@ typedef struct gt_segment {
     const gt_interner *strings; /* the interner of its string ids */
     const uint32_t *string_ids; /* from those ids to the store's; NULL if they are the same */
     uint8_t *data;              /* the packed columns, one after the other */
-    gt_slab *slab;         /* that data is in; NULL if an image has it, from which the store was loaded */
-    uint32_t bytes;        /* of data */
-    uint32_t string_limit; /* of a loaded segment: its string ids are below */
+    bool owns_data;             /* false: an image has it, from which the store was loaded */
+    uint32_t bytes;             /* of data */
+    uint32_t string_limit;      /* of a loaded segment: its string ids are below */
     gt_packed columns[];
 } gt_segment;
 
@@ -47,9 +45,11 @@ struct gt_store {
     gt_adopted_strings *adopted;
     size_t adopted_count, adopted_capacity;
     gt_base_time base_time;
-    gt_slabs slabs; /* for columns that are filled late */
-    bool is_taken;  /* by gt_store_take_ints */
+    bool is_taken; /* by gt_store_take_ints */
 };
+
+/* Frees the packed columns. */
+void gt_segment_free_data(gt_segment *segment);
 
 /* Appends a segment, which then belongs to the store, and sets its first_row. */
 void gt_store_add_segment(gt_store *store, gt_segment *segment);

@@ -10,7 +10,6 @@
 #include "json/string.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- JSON values as written in the trace ---- */

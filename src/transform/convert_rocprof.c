@@ -6,7 +6,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- names of arguments ---- */
@@ -326,17 +325,17 @@ static bool keeps_order(const gt_store *store, size_t start_column, size_t end_c
 
 typedef struct place_notes {
     int64_t next;
-    bool are_told;
+    bool are_noted;
 } place_notes;
 
 static place_notes places_of(const gt_store *store, size_t start_column, size_t end_column)
 {
-    return (place_notes){.are_told = !keeps_order(store, start_column, end_column)};
+    return (place_notes){.are_noted = !keeps_order(store, start_column, end_column)};
 }
 
 static void note_record_index(conversion *c, place_notes *of)
 {
-    if (of->are_told) note(c, KEY_PLACE, of->next++);
+    if (of->are_noted) note(c, KEY_PLACE, of->next++);
 }
 
 /* ---- calls ---- */

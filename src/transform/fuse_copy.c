@@ -1,22 +1,15 @@
 /* Copies the events of ranks; see fuse_copy.h. Each batch is some text of the trace, whose events a thread
  * reads, changes and writes as new text. */
 #include "transform/fuse_copy.h"
+#include "base/interner.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "json/scan.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { BATCH_BYTES = 256 * 1024 };
-
-static bool is_one_of(gt_str text, const char *const *names, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (gt_str_equals(text, names[i])) return true;
-    return false;
-}
 
 /* ---- batches of events, written on the output's threads ---- */
 
@@ -59,9 +52,9 @@ void gt_fuse_processes_free(gt_fuse_processes *list)
 static bool is_dropped(const gt_fuse_options *options, const gt_fuse_event *event, bool is_metadata)
 {
     static const char *const replaced[] = {"process_name", "process_sort_index", "process_labels"};
-    if (is_metadata && is_one_of(gt_fuse_event_value(event, GT_FUSE_NAME), replaced, 3)) return true;
-    return event->at[GT_FUSE_CATEGORY].end &&
-           is_one_of(gt_fuse_event_value(event, GT_FUSE_CATEGORY), options->dropped, options->dropped_count);
+    if (is_metadata && gt_str_is_one_of(gt_fuse_event_value(event, GT_FUSE_NAME), replaced, 3)) return true;
+    return event->at[GT_FUSE_CATEGORY].end && gt_str_is_one_of(gt_fuse_event_value(event, GT_FUSE_CATEGORY),
+                                                               options->dropped, options->dropped_count);
 }
 
 static void note_process(batch *b, const gt_fuse_event *event)
@@ -70,7 +63,7 @@ static void note_process(batch *b, const gt_fuse_event *event)
     gt_wide_int id;
     if (!gt_fuse_event_int(event, GT_FUSE_PROCESS, &id)) return;
     gt_fuse_process *p = gt_fuse_processes_find(&b->processes, &b->change, id);
-    p->has_gpu_work |= is_one_of(gt_fuse_event_value(event, GT_FUSE_CATEGORY), gpu_work, 3);
+    p->has_gpu_work |= gt_str_is_one_of(gt_fuse_event_value(event, GT_FUSE_CATEGORY), gpu_work, 3);
 }
 
 static void copy_event(batch *b, const gt_fuse_event *event, gt_buffer *text)

@@ -4,7 +4,6 @@
 #include "base/memory.h"
 #include "base/progress.h"
 #include "json/number.h"
-#include "json/scan.h"
 #include "json/string.h"
 
 #include <math.h>

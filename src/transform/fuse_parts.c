@@ -12,12 +12,10 @@
 
 #include "base/buffer.h"
 #include "base/memory.h"
-#include "crew/part.h"
+#include "procs/part.h"
 #include "input/files.h"
 #include "output/written.h"
 
-#include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -41,7 +39,7 @@ static void free_part(gt_fuse_part *part)
 /* ---- one rank ---- */
 
 /* Two processes may make the same part, so each has its own file. Its name is that of a partial, so that it
- * is removed with the work folder, but for the end. */
+ * is removed with the work folder, except for the end. */
 static char *choose_path(size_t rank)
 {
     char host[HOST_MAX + 1] = "";
@@ -207,7 +205,7 @@ static void drop_part(void *context, size_t rank)
 
 /* ---- all ranks ---- */
 
-/* What the text of a rank depends on besides its trace. */
+/* What the text of a rank depends on in addition to its trace. */
 static char *key_of(const job *j, size_t rank_count)
 {
     gt_buffer key = {0};
@@ -224,9 +222,7 @@ static char *key_of(const job *j, size_t rank_count)
     }
     for (size_t i = 0; p->shift_ns && i < rank_count; i++)
         gt_buffer_add_format(&key, " %lld", (long long)p->shift_ns[i]);
-    char *text = gt_strdup(gt_buffer_str(&key).bytes);
-    gt_buffer_free(&key);
-    return text;
+    return gt_buffer_take(&key);
 }
 
 gt_fuse_parts *gt_fuse_parts_make(const char *path, char *const *paths, size_t rank_count,

@@ -1,12 +1,14 @@
 /* Cuts a trace of an inference server into traces of steps: chooses the steps and events of each file, sets
  * their text aside, and writes the files and their description. */
 #include "transform/split.h"
+#include "analysis/serving/repetition.h"
 #include "analysis/serving/serving.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/progress.h"
 #include "input/chrome/chrome.h"
+#include "input/chrome/kineto.h"
 #include "json/reader.h"
 #include "json/string.h"
 #include "os/paths.h"
@@ -16,7 +18,6 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- text of chosen events ---- */
@@ -255,6 +256,7 @@ typedef struct splitting {
     gt_step_span *spans;
     gt_serving_step *steps; /* one per span */
     size_t step_count;
+    bool repeats; /* the steps are repetitions, whose names say nothing */
     const char *dir;
     char *base; /* name of the trace without its extensions */
     split_part *parts;
@@ -286,9 +288,7 @@ static char *file_name_of_step(gt_str name)
         if (c == '/' || c == '(' || c == ' ' || (unsigned char)c < ' ') c = '_';
         gt_buffer_add(&out, &c, 1);
     }
-    char *text = gt_strdup(gt_buffer_str(&out).bytes);
-    gt_buffer_free(&out);
-    return text;
+    return gt_buffer_take(&out);
 }
 
 /* ---- parts ---- */
@@ -326,9 +326,10 @@ static void add_single_steps(splitting *s, gt_step_range range)
 {
     for (size_t i = range.begin; i < range.end; i++) {
         gt_str name = gt_interner_get(s->events->strings, s->spans[i].name);
-        char *step = file_name_of_step(name);
-        split_part *part =
-            add_part(s, i, gt_format("%s/%s_annotation_iteration_%zu_%s.json.gz", s->dir, s->base, i, step));
+        char *step = s->repeats ? gt_strdup("") : file_name_of_step(name);
+        split_part *part = add_part(s, i,
+                                    gt_format("%s/%s_annotation_iteration_%zu%s%s.json.gz", s->dir, s->base,
+                                              i, s->repeats ? "" : "_", step));
         gt_free(step);
         add_steps(part, i, i + 1);
         part->mix = mix_of(s, part);
@@ -529,11 +530,60 @@ static gt_plain_events *read_events(const char *path, const gt_read_options *rea
     return events;
 }
 
-static bool find_steps(splitting *s, const char *path, gt_error *error)
+static gt_step_span span_of(const splitting *s, const gt_linked_view *trace, gt_repeated_step step)
+{
+    const gt_event_view *events = &trace->events;
+    gt_interner *strings = s->events->strings;
+    double start_us = events->start_us[step.first];
+    return (gt_step_span){
+        .process = gt_interner_add_from(strings, trace->strings, gt_event_process(events, step.first)),
+        .thread = gt_interner_add_from(strings, trace->strings, gt_event_thread(events, step.first)),
+        .name = gt_interner_add_from(strings, trace->strings, events->name[step.first]),
+        .start_us = start_us,
+        .end_us = start_us + (gt_event_end_us(events, step.last) - start_us), /* rounded as TraceLens does */
+    };
+}
+
+/* The steps of a trace without annotations: what its call tree repeats. */
+static void find_repetitions(splitting *s, gt_pytorch_linked *linked)
+{
+    const gt_linked_view *trace = gt_pytorch_view(linked);
+    gt_calls *calls = gt_calls_new(trace);
+    gt_repetition found = gt_repetition_find(calls);
+    s->repeats = found.count > 0;
+    s->step_count = found.count;
+    s->spans = gt_alloc(found.count * sizeof *s->spans);
+    for (size_t i = 0; i < found.count; i++) s->spans[i] = span_of(s, trace, found.steps[i]);
+    if (found.count)
+        gt_info("no annotated steps; %zu repetitions of %zu %s of %s are taken for steps", found.count,
+                found.period, gt_noun(found.period, "call", "calls"),
+                gt_event_name(&trace->events, found.caller).bytes);
+    gt_repetition_free(&found);
+    gt_calls_free(calls);
+}
+
+static bool search_repetitions(splitting *s, const char *path, const gt_read_options *read, gt_error *error)
+{
+    gt_pytorch_read *events =
+        gt_kineto_read(path, (gt_kineto_options){.python_functions = true}, read, error);
+    if (!events) return false;
+    gt_pytorch_linked *trace = gt_pytorch_link(gt_pytorch_build_tree(events));
+    find_repetitions(s, trace);
+    gt_pytorch_linked_free(trace);
+    return s->step_count ||
+           gt_fail(
+               error,
+               "%s: no inference steps found (no vLLM, SGLang or ATOM annotations, and no calls that repeat)",
+               path);
+}
+
+static bool find_steps(splitting *s, const char *path, const gt_read_options *read, gt_error *error)
 {
     s->spans = gt_step_spans_find(s->events, &s->step_count);
-    if (!s->step_count)
-        return gt_fail(error, "%s: no inference steps found (no vLLM, SGLang or ATOM annotations)", path);
+    if (!s->step_count) {
+        gt_free(s->spans);
+        if (!search_repetitions(s, path, read, error)) return false;
+    }
     s->steps = gt_alloc(s->step_count * sizeof *s->steps);
     for (size_t i = 0; i < s->step_count; i++)
         s->steps[i] = gt_serving_step_of(gt_interner_get(s->events->strings, s->spans[i].name));
@@ -559,7 +609,7 @@ bool gt_split(gt_output *output, const char *path, const char *dir, const gt_spl
 {
     splitting s = {.options = options, .dir = dir, .base = base_name(path)};
     s.events = read_events(path, read, error);
-    bool done = s.events && find_steps(&s, path, error) && plan(&s, path, error) &&
+    bool done = s.events && find_steps(&s, path, read, error) && plan(&s, path, error) &&
                 (!s.count || write_parts(&s, output, path, read->threads, error));
     *result = (gt_split_result){s.events ? s.events->count : 0, s.step_count, s.count};
     splitting_free(&s);

@@ -23,7 +23,7 @@ import sys
 import tempfile
 
 # Lowest first.
-LAYERS = ["base", "os", "stream", "json", "table", "compat", "schema", "trace", "index", "crew", "model", "input", "analysis",
+LAYERS = ["base", "os", "stream", "json", "table", "compat", "schema", "trace", "index", "procs", "model", "input", "analysis",
           "findings", "output", "page", "transform", "extension", "report", "batch", "run", "sweep", "doctor", "api",
           "helper", "cli"]
 

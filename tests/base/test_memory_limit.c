@@ -1,5 +1,6 @@
 /* Sizes as users type them, and the limits of control groups. */
 #include "base/memory_limit.h"
+#include "base/guard.h"
 #include "base/memory.h"
 
 #include <setjmp.h>
@@ -115,14 +116,81 @@ static void limits_of_groups(void **state)
 static void threads_fit_into_memory(void **state)
 {
     (void)state;
-    gt_pages_limits none = {0}, small = gt_memory_limits(GT_MEMORY_MIN),
-                    large = gt_memory_limits((uint64_t)2 << 30);
-    assert_int_equal(gt_memory_threads(&none, 64), 64);
-    assert_int_equal(gt_memory_threads(&small, 64), 2);
-    assert_int_equal(gt_memory_threads(&small, 1), 1);
-    assert_int_equal(gt_memory_threads(&large, 64), 64);
-    assert_true(small.promised);
-    assert_false(gt_memory_limits(0).promised);
+    gt_memory_bound none = {0}, small = gt_memory_bound_find(GT_MEMORY_MIN),
+                    large = gt_memory_bound_find((uint64_t)2 << 30);
+    assert_int_equal(gt_memory_threads(none, 64), 64);
+    assert_int_equal(gt_memory_threads(small, 64), 2);
+    assert_int_equal(gt_memory_threads(small, 1), 1);
+    assert_int_equal(gt_memory_threads(large, 64), 64);
+    assert_int_equal(small.bytes, GT_MEMORY_MIN);
+    assert_string_equal(small.name, "max_memory");
+}
+
+/* ---- keeping a limit, in guarded calls ---- */
+
+enum { KIB = 1024, LIMIT = 1024 * KIB };
+
+static void keep_blocks(void *context)
+{
+    size_t *count = context;
+    gt_memory_set_limit(LIMIT, "max_memory");
+    for (*count = 0; *count < 1000; ++*count) gt_alloc(100 * KIB);
+}
+
+static void free_blocks(void *context)
+{
+    (void)context;
+    gt_memory_set_limit(LIMIT, "max_memory");
+    for (int i = 0; i < 100; i++) {
+        void *block = gt_alloc_zero(3, 100 * KIB);
+        block = gt_realloc(block, 10 * KIB);
+        block = gt_realloc(block, 700 * KIB);
+        gt_free(block);
+    }
+}
+
+/* Each time it grows, only the difference counts; what does not fit leaves the block as it was. */
+static void grow_a_block(void *context)
+{
+    size_t *bytes = context;
+    gt_memory_set_limit(LIMIT, "max_memory");
+    char *block = NULL;
+    for (*bytes = 100 * KIB;; *bytes += 100 * KIB) {
+        block = gt_realloc(block, *bytes);
+        block[*bytes - 1] = 1;
+    }
+}
+
+static void one_block(void *context)
+{
+    (void)context;
+    gt_memory_set_limit(LIMIT, "max_memory");
+    gt_alloc_zero(SIZE_MAX / 4, 2);
+}
+
+static void a_call_ends_at_its_limit(void **state)
+{
+    (void)state;
+    gt_heap *heap = gt_heap_new();
+    const gt_guard_options options = {.heap = heap};
+    gt_error error;
+    size_t count;
+    for (int i = 0; i < 3; i++) { /* what a failed call has freed does not count in the next one */
+        assert_false(gt_guard_run(&options, keep_blocks, &count, &error));
+        assert_string_equal(error.text,
+                            "max_memory: 1 MiB are too few; raise the limit, or use fewer threads "
+                            "(--threads), an index (--index) or a part of the trace (gputally "
+                            "split)");
+        assert_int_equal(count, 10);
+        assert_int_equal(gt_heap_count(heap), 0);
+        assert_true(gt_guard_run(&options, free_blocks, NULL, &error));
+        assert_false(gt_guard_run(&options, grow_a_block, &count, &error));
+        assert_int_equal(count, 1100 * KIB);
+        assert_int_equal(gt_heap_count(heap), 0);
+        assert_false(gt_guard_run(&options, one_block, NULL, &error));
+        assert_non_null(strstr(error.text, "max_memory: 1 MiB are too few"));
+    }
+    gt_heap_free(heap);
 }
 
 static int make_folder(void **state)
@@ -137,6 +205,7 @@ int main(void)
         cmocka_unit_test(sizes),
         cmocka_unit_test(limits_of_groups),
         cmocka_unit_test(threads_fit_into_memory),
+        cmocka_unit_test(a_call_ends_at_its_limit),
     };
     return cmocka_run_group_tests(tests, make_folder, NULL);
 }

@@ -4,9 +4,7 @@
 #include "base/guard.h"
 #include "base/memory.h"
 #include "base/repeats.h"
-#include "base/threads.h"
 
-#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -356,125 +354,6 @@ static void a_failure_ends_the_call(void **state)
     }
 }
 
-/* ---- cores ---- */
-
-typedef struct seats {
-    unsigned threads;
-    atomic_uint met;
-    pthread_t caller;
-    cpu_set_t all, of_caller, of_helper;
-    cpu_set_t of_other; /* a thread that the helper starts, for work beside its own */
-    atomic_bool other_has_looked;
-    cpu_set_t of_child; /* and one that inherits its cores */
-    int core_of_helper;
-    unsigned default_of_helper;
-    bool is_slow; /* the caller has to wait for the helper */
-} seats;
-
-static cpu_set_t cores_now(void)
-{
-    cpu_set_t cores;
-    assert_int_equal(sched_getaffinity(0, sizeof cores, &cores), 0);
-    return cores;
-}
-
-static void *look_at_cores(void *cores)
-{
-    *(cpu_set_t *)cores = cores_now();
-    return NULL;
-}
-
-static void *be_other(void *context)
-{
-    seats *s = context;
-    s->of_other = cores_now();
-    atomic_store(&s->other_has_looked, true);
-    return NULL;
-}
-
-static void be_helper(seats *s)
-{
-    gt_beside other;
-    pthread_t child;
-    if (s->is_slow) nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
-    s->of_helper = cores_now();
-    s->core_of_helper = sched_getcpu();
-    s->default_of_helper = gt_threads_default();
-    assert_int_equal(gt_beside_start(&other, 2, be_other, s), 0);
-    while (!atomic_load(&s->other_has_looked)) sched_yield();
-    gt_beside_join(&other);
-    assert_int_equal(gt_thread_start(&child, look_at_cores, &s->of_child), 0);
-    pthread_join(child, NULL);
-}
-
-/* Each thread has one index, because nobody leaves before all have come. */
-static void take_seat(void *context, size_t index)
-{
-    seats *s = context;
-    (void)index;
-    atomic_fetch_add(&s->met, 1);
-    while (atomic_load(&s->met) < s->threads) sched_yield();
-    cpu_set_t cores = cores_now();
-    if (pthread_equal(pthread_self(), s->caller))
-        s->of_caller = cores;
-    else if (s->threads == 2)
-        be_helper(s);
-    else
-        assert_true(CPU_EQUAL(&cores, &s->all));
-}
-
-static void take_seats(void *context)
-{
-    seats *s = context;
-    gt_parallel_each(s->threads, take_seat, s);
-}
-
-static void helpers_leave_the_caller_its_core(void **state)
-{
-    (void)state;
-    seats s = {.threads = 2, .caller = pthread_self(), .all = cores_now()};
-    int count = CPU_COUNT(&s.all);
-    if (count < 2) skip();
-    gt_team_run(s.threads, take_seats, &s);
-    assert_true(CPU_EQUAL(&s.of_caller, &s.all));
-    assert_int_equal(CPU_COUNT(&s.of_helper), count - 1);
-    assert_int_equal(s.default_of_helper, gt_threads_default());
-    assert_int_equal(CPU_COUNT(&s.of_other), count - 1); /* not one less: it may use the caller's */
-    if (count == 2) assert_false(CPU_ISSET((unsigned)s.core_of_helper, &s.of_other));
-    assert_true(CPU_EQUAL(&s.of_child, &s.all));
-}
-
-/* Else it might wait for a core that is busy, while that of the caller is idle. */
-static void a_helper_that_is_waited_for_may_use_all_cores(void **state)
-{
-    (void)state;
-    seats s = {.threads = 2, .caller = pthread_self(), .all = cores_now(), .is_slow = true};
-    gt_team_run(s.threads, take_seats, &s);
-    assert_true(CPU_EQUAL(&s.of_caller, &s.all));
-    assert_true(CPU_EQUAL(&s.of_helper, &s.all));
-}
-
-static void more_threads_than_cores_use_all_cores(void **state)
-{
-    (void)state;
-    seats s = {.caller = pthread_self(), .all = cores_now()};
-    s.threads = (unsigned)CPU_COUNT(&s.all) + 2;
-    gt_team_run(s.threads, take_seats, &s);
-    assert_true(CPU_EQUAL(&s.of_caller, &s.all));
-}
-
-static void threads_stay_on_the_cores_of_the_caller(void **state)
-{
-    (void)state;
-    cpu_set_t all = cores_now();
-    seats s = {.threads = 3, .caller = pthread_self()};
-    CPU_SET((unsigned)sched_getcpu(), &s.all);
-    assert_int_equal(sched_setaffinity(0, sizeof s.all, &s.all), 0);
-    gt_team_run(s.threads, take_seats, &s);
-    assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
-    assert_true(CPU_EQUAL(&s.of_caller, &s.all));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -489,10 +368,6 @@ int main(void)
         cmocka_unit_test(a_caller_helps_inside_its_loop),
         cmocka_unit_test(messages_of_all_threads_name_the_file),
         cmocka_unit_test(a_failure_ends_the_call),
-        cmocka_unit_test(helpers_leave_the_caller_its_core),
-        cmocka_unit_test(a_helper_that_is_waited_for_may_use_all_cores),
-        cmocka_unit_test(more_threads_than_cores_use_all_cores),
-        cmocka_unit_test(threads_stay_on_the_cores_of_the_caller),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -590,7 +590,7 @@ def cases(binary):
         yield Case("three ranks of the specification", three_ranks(binary))
         yield Case("four real ranks", of_files(binary, sorted(glob.glob(os.path.join(harness.CONFORMANCE_TRACES, "ranks4", "*.gz")))))
     else:
-        print("real traces: skipped, GPUTALLY_CONFORMANCE is not set")
+        print("skipped real traces: GPUTALLY_CONFORMANCE is not set")
 
 
 if __name__ == "__main__":

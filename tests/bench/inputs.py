@@ -18,8 +18,6 @@ JAX_FIXTURE = os.path.join(ROOT, "tests", "fixtures", "jax", "training.xplane.pb
 JAX_MEGABYTES = (16, 160)
 COPIES = (1, 10, 100)
 SCALING_COPIES = 60  # 2.2 GB
-HUGE_COPIES = 275  # 10 GB
-HUGE_SPACE = 16e9  # bytes of disk for it, plain and gzip
 MANY_RANKS = 64
 DENSE_COLLECTIVES = 3500  # of a synthetic rank: as many as in a trace of about 100 MB
 
@@ -58,10 +56,10 @@ class PyTorch:
             subprocess.run([sys.executable, self.scale_trace, self.packed, path, str(count)], check=True)
         return path
 
-    def copies_packed(self, count, level="-6"):
+    def copies_packed(self, count):
         path = self.copies(count)
         if not os.path.exists(path + ".gz"):
-            subprocess.run(["gzip", "-k", level, path], check=True)
+            subprocess.run(["gzip", "-k", "-6", path], check=True)
         return path + ".gz"
 
 

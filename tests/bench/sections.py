@@ -23,7 +23,6 @@ GROWTH_LIMIT = 1.1  # time of a copy among many, over its time in a smaller file
 RANK_GROWTH_LIMIT = 1.2
 NESTED = (24_000, 96_000)
 SPEED_UP, SCALING_CORES, SCALING_GB_S = 10, 16, 8
-SMALL_MEMORY, SMALL_MEMORY_LIMIT = "2G", 1.2  # the limit is over the time without one
 INDEX_LIMIT = 0.1  # a second report over the first one
 FINDINGS_LIMIT = 1.25  # a report with findings over one without
 BUSY_LIMIT = 0.9  # of the cores
@@ -132,24 +131,6 @@ def compare_scaling(bench, pytorch):
     bench.at_least("speed", size / most / 1e6, SCALING_GB_S, "GB/s", judged)
     bench.warn_if_busy()
     bench.drop(path)
-
-
-def compare_small_memory(bench, pytorch):
-    """10 GB with a limit of memory, against the same without."""
-    space = shutil.disk_usage(bench.folder).free
-    if space < inputs.HUGE_SPACE:
-        print(f"10 GB with {SMALL_MEMORY}iB of memory: skipped, {space / 1e9:.0f} GB of disk are not enough")
-        return
-    print(f"10 GB with {SMALL_MEMORY}iB of memory, over the same without a limit", flush=True)
-    for path in (pytorch.copies(inputs.HUGE_COPIES), pytorch.copies_packed(inputs.HUGE_COPIES, "-1")):
-        kind = "gzip" if path.endswith(".gz") else "plain"
-        without = bench.report(path, PYTORCH_SHEETS)
-        limited = bench.report(path, (*PYTORCH_SHEETS, "--max_memory", SMALL_MEMORY))
-        bench.line(kind, limited[0] / without[0], SMALL_MEMORY_LIMIT, "of the time",
-                   f"   {limited[0] / 1e3:.1f} s; peak {limited[1] / 2**20:.0f} MiB, without a limit {without[1] / 2**20:.0f} MiB")
-    bench.drop(pytorch.copies_packed(inputs.HUGE_COPIES))
-    bench.drop(pytorch.copies(inputs.HUGE_COPIES))
-    bench.warn_if_busy()
 
 
 def compare_index(bench, pytorch):
@@ -304,11 +285,10 @@ def compare_all_pytorch(bench):
     if not pytorch.packed:
         print("PyTorch trace: skipped, there is no conformance folder")
         return
-    for compare in (compare_pytorch, compare_findings, compare_scaling, compare_index, compare_many_ranks, compare_small_memory):
+    for compare in (compare_pytorch, compare_findings, compare_scaling, compare_index, compare_many_ranks):
         compare(bench, pytorch)
 
 
 SECTIONS = {"rocprof": compare_rocprof, "inflate": compare_inflate, "formats": compare_formats, "pytorch": compare_all_pytorch,
             "portable": compare_portable, "nested": compare_nested, "jax": compare_jax, "ranks": compare_ranks}
-PYTORCH_PARTS = {"reports": compare_pytorch, "findings": compare_findings, "scaling": compare_scaling, "index": compare_index, "many": compare_many_ranks,
-                 "memory": compare_small_memory}
+PYTORCH_PARTS = {"reports": compare_pytorch, "findings": compare_findings, "scaling": compare_scaling, "index": compare_index, "many": compare_many_ranks}

@@ -54,6 +54,8 @@ unsigned gt_team_threads(void)
     return size ? size : 1;
 }
 
+void gt_team_start(void) {}
+
 bool gt_team_is_busy(void)
 {
     return false;

@@ -6,6 +6,7 @@ programs, escape characters, cells that look like formulas, line breaks of Unico
 """
 import csv
 import gzip
+import io
 import json
 import os
 import pty
@@ -164,10 +165,13 @@ def dead_pid():
 
 
 def test_leftovers_are_removed(binary):
-    """Hidden files of a process that no longer exists, for the names that are written; nothing else."""
+    """Hidden files of a process that has ended, for the names that are written; nothing else."""
     with Place() as place:
         dead, alive = dead_pid(), os.getpid()
-        gone = [f".gpu_timeline.csv.tmp-{dead}", f".gpu_timeline.csv.tmp-{dead}-3", f".ops_summary.csv.tmp-{dead}"]
+        zombie = subprocess.Popen(["true"])  # ends, and nobody waits for it, as in a container whose first process does not
+        os.waitid(os.P_PID, zombie.pid, os.WEXITED | os.WNOWAIT)
+        gone = [f".gpu_timeline.csv.tmp-{dead}", f".gpu_timeline.csv.tmp-{dead}-3", f".ops_summary.csv.tmp-{dead}",
+                f".gpu_timeline.csv.tmp-{zombie.pid}"]
         kept = [f".gpu_timeline.csv.tmp-{alive}", f".gpu_timeline.csv.tmp-{dead}x", f".gpu_timeline.csv.tmp-0{dead}",
                 f".gpu_timeline.csv.tmp-{dead}-", f".my_notes.csv.tmp-{dead}", f"gpu_timeline.csv.tmp-{dead}",
                 f".gpu_timeline.csv.tmp--{dead}", ".gpu_timeline.csv.tmp-", ".gpu_timeline.csv.tmp-99999999999999999999",
@@ -178,6 +182,7 @@ def test_leftovers_are_removed(binary):
         os.symlink("notes.txt", place.at("out", f".ops_summary_by_category.csv.tmp-{dead}"))
         place.run(binary, "pytorch", TRACE, "--output_csvs_dir", "out", "--quiet", "--enable_kernel_summary")
         left = set(os.listdir(place.at("out")))
+        zombie.wait()
         assert not left & set(gone), left & set(gone)
         assert set(kept) <= left, set(kept) - left
         assert f".kernel_summary.csv.tmp-{dead}" in left and f".ops_summary_by_category.csv.tmp-{dead}" in left
@@ -291,21 +296,36 @@ def formula_trace():
 
 
 def test_csv_safe(binary):
-    """With the option, text that a spreadsheet would compute begins with '; numbers and other text do not change."""
+    """Text that a spreadsheet would compute begins with ' in files of our own commands; numbers and other text do not change.
+    Commands that replace other programs write the bytes of those, unless told otherwise. What compare reads is what was marked."""
     names, text = formula_trace()
-    expected = {name: "'" + name if name[0] in "=+-@\t\r" and name not in ("-1", "+2.5e3") else name for name in names}
+    expected = {name: "'" + name if name[0] in "=+-@\t\r" and name not in ("-1", "+2.5e3", "-") or name == "'=1" else name for name in names}
     assert sum(k != v for k, v in expected.items()) == 11
     with Place() as place:
         place.put("trace.json", text)
-        for folder, option in (("plain", ()), ("safe", ("--csv_safe",))):
-            place.run(binary, "pytorch", "trace.json", "--output_csvs_dir", folder, "--quiet", *option)
+        os.symlink(os.path.abspath(binary), place.at("TraceLens_compare_perf_reports_pytorch"))
+
+        def holds(names_in, is_marked, column="name"):
+            found = {row[column] for row in csv.DictReader(names_in)}
+            wanted = {expected[name] if is_marked else name for name in names}
+            assert found == wanted, found ^ wanted
+        for folder, command, is_marked, *option in (("plain", "pytorch", False), ("safe", "pytorch", True, "--csv_safe"), ("report", "report", True),
+                                                    ("report_plain", "report", False, "--no_csv_safe")):
+            place.run(binary, command, "trace.json", "--output_csvs_dir", folder, "--quiet", *option)
             with open(place.at(folder, "ops_summary.csv"), newline="", encoding="utf-8") as file:
-                found = [row["name"] for row in csv.DictReader(file)]
-            wanted = {expected[name] if option else name for name in names}
-            assert set(found) == wanted, set(found) ^ wanted
+                holds(file, is_marked)
+        query = "SELECT name FROM ops_summary"
+        holds(io.StringIO(place.run(binary, "query", query, "trace.json", "--format", "csv", "--quiet").stdout, newline=""), True)
+        holds(io.StringIO(place.run(binary, "query", query, "trace.json", "--format", "csv", "--quiet", "--no_csv_safe").stdout, newline=""), False)
+        place.run(binary, "compare", "trace.json", "report", "--output_csvs_dir", "compared", "--quiet")
+        with open(place.at("compared", "ops_summary.csv"), newline="", encoding="utf-8") as file:
+            holds(file, True)  # each name of the files is that of the trace
+        place.run(place.at("TraceLens_compare_perf_reports_pytorch"), "report", "report", "--names", "a", "b", "--output_csvs_dir", "old", "-o", "old.xlsx")
+        with open(place.at("old", "ops_summary.csv"), newline="", encoding="utf-8") as file:
+            holds(file, False)
         changed = [name for name in os.listdir(place.at("plain"))
-                   if re.sub(r"(^|,|\")'", r"\1", open(place.at("safe", name), encoding="utf-8", newline="").read(), flags=re.M)
-                   != re.sub(r"(^|,|\")'", r"\1", open(place.at("plain", name), encoding="utf-8", newline="").read(), flags=re.M)]
+                   if re.sub(r"(^|,|\")'+", r"\1", open(place.at("safe", name), encoding="utf-8", newline="").read(), flags=re.M)
+                   != re.sub(r"(^|,|\")'+", r"\1", open(place.at("plain", name), encoding="utf-8", newline="").read(), flags=re.M)]
         assert not changed, changed  # nothing but the apostrophes differs
         numbers = [cell for row in csv.reader(open(place.at("safe", "gpu_timeline.csv"), encoding="utf-8", newline="")) for cell in row[1:]]
         assert not any(cell.startswith("'") for cell in numbers)

@@ -79,7 +79,7 @@ def test_compressed_and_piped_input(binary):
         assert folder.sh("gputally report tiny_results.json --output_csvs_dir plain").returncode == 0
         r = folder.sh("gzip -k tiny_results.json && gputally report tiny_results.json.gz --output_csvs_dir a && "
                       "cat tiny_results.json | gputally report - --output_csvs_dir b && "
-                      "gputally rocprof - --output_csvs_dir c < tiny_results.json.gz")
+                      "gputally report - --output_csvs_dir c < tiny_results.json.gz")
         assert r.returncode == 0, r.stderr
         kinds = ["a", "b", "c"]
         if shutil.which("zstd"):

@@ -11,6 +11,8 @@ import sys
 
 from tests.cli.folder import Folder
 from tests.common import harness
+from tests.findings import small_traces
+from tests.nsys import generate_export
 from tests.common.harness import FIXTURES
 
 COLLECTIVES = 4
@@ -44,13 +46,17 @@ def events(rank, ranks, collectives=COLLECTIVES):
     return found
 
 
-def write(folder, name, rank, ranks=2, info=True, **more):
+def write(folder, name, rank, ranks=2, info=True, first_step=None, **more):
+    """`first_step`: the number of the first of four steps of the profiler."""
     path = folder.file(name)
     os.makedirs(os.path.dirname(path), exist_ok=True)
     trace = {"schemaVersion": 1, "deviceProperties": [{}, {}]}
     if info:
         trace["distributedInfo"] = {"backend": "nccl", "rank": rank, "world_size": ranks, **(info if isinstance(info, dict) else {})}
     trace["traceEvents"] = events(rank, ranks, **more)
+    if first_step is not None:
+        trace["traceEvents"] += [{"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{first_step + i}", "pid": 1, "tid": 1,
+                                  "ts": 1000 + 100 * i, "dur": 99} for i in range(4)]
     with (gzip.open if name.endswith(".gz") else open)(path, "wt") as file:
         json.dump(trace, file)
 
@@ -174,16 +180,95 @@ def test_fewer_ranks_into_the_same_folder(binary):
         assert "earlier" not in r.stderr, r.stderr
 
 
-def test_several_runs(binary):
-    """Two traces of one rank are not one run: a report each, and a sentence that says why there is no other."""
+def test_cycles_of_a_schedule(binary):
+    """torch.profiler.schedule(repeat=3): each cycle of all ranks is a run of its own, with the report that it would have alone."""
     with Folder(binary) as folder:
-        for step in (10, 20):
+        for first, cycle in ((9, "b"), (5, "a"), (100, "c")):  # the last steps of a are the first ones of nothing: 5-8, 9-12
             for rank in (0, 1):
-                write(folder, f"run/rank{rank}_step{step}.json", rank)
-        report(folder, "run -q", err="warning: run: no collective report, because the traces are not one per rank: "
-               "run/rank0_step10.json and run/rank0_step20.json are both of rank 0")
+                if (first, rank) == (100, 1):
+                    continue
+                for where in ("run", f"alone_{cycle}"):  # names as TensorBoard's handler writes them
+                    write(folder, f"{where}/host_{rank}.{first}00.pt.trace.json", rank, first_step=first, collectives=1 + "abc".index(cycle))
+        said = "run: 3 runs, told apart by their steps: steps 5-8 (2 ranks), steps 9-12 (2 ranks), steps 100-103 (1 rank)"
+        alone = "warning: run: 2 ranks ran, but the only trace is run/host_0.10000.pt.trace.json; no collective report"
+        out = report(folder, "run --output_csvs_dir out --output_json out/", err=f"{said}\n{alone}")
+        assert "run, steps 5-8: no rank, node or link" in out and "run, steps 9-12: no rank" in out, out
+        for cycle, steps in (("a", "5-8"), ("b", "9-12")):
+            report(folder, f"alone_{cycle} -q --output_csvs_dir {cycle} --no_html")
+            same_files(folder, f"out/steps_{steps}_collective", f"{cycle}/collective")
+            for rank in (0, 1):
+                same_files(folder, f"out/steps_{steps}_rank{rank}", f"{cycle}/rank{rank}")
+            rows = folder.rows(f"out/steps_{steps}_collective/nccl_long.csv")
+            assert len(rows) == 1 + 2 * (1 + "ab".index(cycle)), rows
+            assert os.path.exists(folder.file(f"out/steps_{steps}_collective.findings.json"))
+        assert sorted(os.listdir(folder.file("out"))) == sorted(
+            ["host_0.10000.pt.trace", "host_0.10000.pt.trace.findings.json"] +
+            [f"steps_{s}_{what}{ending}" for s in ("5-8", "9-12") for what in ("collective", "rank0", "rank1") for ending in ("", ".findings.json")])
+        report(folder, "run", err=f"{said}\n{alone}")
+        found = [name for name in folder.names() if "nccl_analysis" in name]
+        assert found == [f"run/nccl_analysis_report_steps_{s}.{e}" for s in ("5-8", "9-12") for e in ("html", "xlsx")], found
+        report(folder, "run alone_a -q --output_csvs_dir two", err=alone)
+        assert sorted(name for name in os.listdir(folder.file("two")) if "collective" in name) == [
+            "alone_a_collective", "run_steps_5-8_collective", "run_steps_9-12_collective"]
+        r = folder.sh("gputally partial run -q")
+        assert (r.returncode, r.stderr) == (1, f"gputally: {said.replace('run: 3', 'run: the traces in this folder are of 3')}; name the traces of one run\n"), r
+
+
+def test_cycles_on_several_nodes(binary):
+    """File names with local ranks: the ranks in the traces count. A late rank begins with a later step."""
+    with Folder(binary) as folder:
+        for first in (5, 15):
+            for rank in range(4):
+                write(folder, f"run/node{rank // 2}/rank{rank % 2}.{first}.json", rank, ranks=4, first_step=first + (rank == 3))
+        report(folder, "run --output_csvs_dir out", err="run: 2 runs, told apart by their steps: steps 5-9 (4 ranks), steps 15-19 (4 ranks)")
+        for steps in ("5-9", "15-19"):
+            rows = folder.rows(f"out/steps_{steps}_collective/nccl_long.csv")
+            assert {row[rows[0].index("rank")] for row in rows[1:]} == {"0", "1", "2", "3"}, rows
+
+
+def test_copies_of_a_trace(binary):
+    """A copy under another name is said and left out, also a packed one; the others are one per rank. The shortest name stays,
+    wherever it is in the order of names."""
+    with Folder(binary) as folder:
+        for rank in (0, 1):
+            write(folder, f"run/rank{rank}_trace.json", rank)
+        report(folder, "run -q --output_csvs_dir one")
+        shutil.copy(folder.file("run/rank0_trace.json"), folder.file("run/rank0_copy_trace.json"))
+        with open(folder.file("run/rank1_trace.json"), "rb") as file, gzip.open(folder.file("run/rank1_old.json.gz"), "wb") as packed:
+            packed.write(file.read())
+        said = "".join(f"warning: run/{a}: skipped, because run/{b} is the same trace\n" for a, b in (
+            ("rank0_copy_trace.json", "rank0_trace.json"), ("rank1_old.json.gz", "rank1_trace.json")))
+        report(folder, "run -q --output_csvs_dir two", err=said)
+        for name in ("rank0", "rank1", "collective"):
+            same_files(folder, f"two/{name}", f"one/{name}")
+        assert sorted(os.listdir(folder.file("two"))) == ["collective", "rank0", "rank1"]
+
+
+def test_several_runs(binary):
+    """Two traces of one rank that nothing tells apart: a report each, a sentence that says why there is no other, and exit status 1."""
+    with Folder(binary) as folder:
+        for number in (1, 2):
+            for rank in (0, 1):
+                write(folder, f"run/rank{rank}_{number}.json", rank, collectives=number)
+                write(folder, f"steps/rank{rank}_{number}.json", rank, first_step=5 + number, collectives=number)
+        why = "warning: {0}: no collective report, because the traces are not one per rank: {0}/rank0_1.json and {0}/rank0_2.json are both of rank 0, and "
+        for _ in range(2):
+            report(folder, "run -q", code=1, err=why.format("run") + "run/rank0_1.json has no steps (ProfilerStep) that would tell which traces belong together")
         assert len([name for name in folder.names() if name.endswith("_perf_report.xlsx")]) == 4, folder.names()
         assert not os.path.exists(folder.file("run/nccl_analysis_report.xlsx"))
+        report(folder, "steps -q", code=1, err=why.format("steps") + "both have step 7")
+        # The JSON of all ranks says so, too: that of an earlier call would look like a result.
+        os.mkdir(folder.file("out"))
+        with open(folder.file("out/collective.findings.json"), "w", encoding="utf-8") as file:
+            file.write("{}")
+        report(folder, "steps -q --output_json out", code=1, err=why.format("steps") + "both have step 7")
+        with open(folder.file("out/collective.findings.json"), encoding="utf-8") as file:
+            found = json.load(file)
+        assert found == {"schema": "gputally-findings/1", "trace": "steps", "error":
+                         {"message": why.format("steps").split(": ", 2)[2] + "both have step 7", "exit": 1}}, found
+        report(folder, "run -q --output_json other", code=1, err=why.format("run") + "run/rank0_1.json has no steps (ProfilerStep) that would tell "
+               "which traces belong together")
+        assert len(os.listdir(folder.file("other"))) == 5
 
 
 def test_equal_names_in_several_folders(binary):
@@ -191,16 +276,17 @@ def test_equal_names_in_several_folders(binary):
     with Folder(binary) as folder:
         for node in "AB":
             for rank in (0, 1):
-                write(folder, f"run/node{node}/rank{rank}.json.gz", rank)
+                write(folder, f"run/node{node}/rank{rank}.json.gz", rank, collectives=" AB".index(node))
         err = ("warning: {0}: no collective report, because the traces are not one per rank: "
-               "{0}/nodeA/rank0.json.gz and {0}/nodeB/rank0.json.gz are both of rank 0")
-        report(folder, "run -q --output_csvs_dir out", err=err.format("run"))
+               "{0}/nodeA/rank0.json.gz and {0}/nodeB/rank0.json.gz are both of rank 0, and {0}/nodeA/rank0.json.gz has no steps "
+               "(ProfilerStep) that would tell which traces belong together")
+        report(folder, "run -q --output_csvs_dir out", code=1, err=err.format("run"))
         found = [name for name in folder.names() if name.endswith("gpu_timeline.csv")]
         assert found == [f"out/node{node}/rank{rank}/gpu_timeline.csv" for node in "AB" for rank in (0, 1)], found
         report(folder, "run/nodeB/rank1.json.gz -q --output_csvs_dir one")
         same_files(folder, "out/nodeB/rank1", "one")
         shutil.copytree(folder.file("run"), folder.file("again"))
-        report(folder, "run again -q --output_csvs_dir both", err=err.format("run") + "\n" + err.format("again"))
+        report(folder, "run again -q --output_csvs_dir both", code=1, err=err.format("run") + "\n" + err.format("again"))
         found = [name for name in folder.names() if name.startswith("both") and name.endswith("gpu_timeline.csv")]
         assert found == [f"both/{run}/node{node}/rank{rank}/gpu_timeline.csv" for run in ("again", "run") for node in "AB" for rank in (0, 1)], found
 
@@ -233,6 +319,24 @@ def test_other_files_are_left_alone(binary):
         report(folder, "run -q --output_csvs_dir out", err="warning: run/rank3.json: skipped, because it is a FIFO and not a file\n"
                "warning: run/rank1.json.gz: skipped, because rank1.json is the same trace")
         assert sorted(os.listdir(folder.file("out"))) == ["collective", "rank0", "rank1"]
+
+
+def test_sheets_beside_the_trace(binary):
+    """A report in CSV files in the folder of its trace, or below it, is no rocprofv3 run, though its agents have the name and
+    columns of one; a run in that folder still is."""
+    with Folder(binary) as folder:
+        generate_export.write(generate_export.small_run(), folder.file("run.sqlite"))
+        small_traces.write(folder.file("t.json"), small_traces.training())
+        folder.sh("mkdir a b c; cp run.sqlite a; cp t.json b; cp tiny_results.json c")
+        for sheets, option in (("", ""), ("/sheets", ""), ("", "--csv_sheets agent_info kernel_summary")):
+            for run, trace in (("a", "a/run.sqlite"), ("b", "b/t.json"), ("c", "c")):
+                folder.sh(f"gputally report run.sqlite -q --output_csvs_dir {run}{sheets} {option}")
+                assert os.path.exists(folder.file(f"{run}{sheets}/agent_info.csv"))
+                done = folder.sh(f"gputally query 'SELECT path FROM traces' {run} --format csv")
+                assert done.stdout == f"path\n{trace}\n", (run, sheets, done)
+                done = folder.sh(f"gputally report {run} --print")
+                assert done.returncode == 0 and "No kernel events" not in done.stderr, done
+            folder.sh("rm */*.csv")
 
 
 def test_two_traces_of_one_name(binary):

@@ -93,10 +93,8 @@ static void print_tables(FILE *out, const gt_table_list *tables)
     }
 }
 
-typedef gt_rank_collectives *take_rank(void *ranks, size_t rank);
-
-/* All sheets as text; the caller frees it. NULL if the ranks disagree. */
-static char *report_from(take_rank *take, void *ranks)
+/* Takes the collectives. All sheets as text; the caller frees it. NULL if the ranks disagree. */
+static char *report_of(gt_rank_collectives *ranks[RANKS])
 {
     gt_rank_traces traces;
     char names[] = "a\0b\0c", *paths[RANKS] = {names, names + 2, names + 4}, *text;
@@ -104,9 +102,7 @@ static char *report_from(take_rank *take, void *ranks)
     gt_error error = {""};
     gt_table_list tables = {0};
     gt_rank_traces_read(
-        &traces,
-        &(gt_rank_request){
-            .paths = paths, .rank_count = RANKS, .ready = take, .ready_context = ranks, .threads = 1});
+        &traces, &(gt_rank_request){.paths = paths, .rank_count = RANKS, .ready = ranks, .threads = 1});
     gt_collective_options options = {.world_size = RANKS, .gpus_per_node = 2, .facts = traces.facts};
     assert_true(gt_aggregations_add(&options.aggregations, "mean", &error));
     FILE *out = open_memstream(&text, &size);
@@ -123,17 +119,6 @@ static char *report_from(take_rank *take, void *ranks)
     if (made) return text;
     free(text);
     return NULL;
-}
-
-static gt_rank_collectives *take_item(void *ranks, size_t rank)
-{
-    return ((gt_rank_collectives **)ranks)[rank];
-}
-
-/* Takes the collectives. */
-static char *report_of(gt_rank_collectives *ranks[RANKS])
-{
-    return report_from(take_item, ranks);
 }
 
 static gt_image image_of(const gt_rank_collectives *c, size_t rank)
@@ -169,50 +154,6 @@ static void same_report(void **state)
     assert_string_equal(found, expected);
     free(expected);
     free(found);
-}
-
-/* The last rank comes first, and the place of rank RANKS stays empty. */
-static char *report_through_file(void)
-{
-    gt_rank_stow *stow = gt_rank_stow_new();
-    for (size_t rank = RANKS; rank-- > 0;) gt_rank_stow_put(stow, (int64_t)rank, make_rank(rank));
-    gt_rank_stow_put(stow, RANKS, NULL);
-    assert_null(gt_rank_stow_take(stow, RANKS));
-    char *text = report_from(gt_rank_stow_take, stow);
-    gt_rank_stow_free(stow);
-    return text;
-}
-
-/* Where there can be no file, ranks stay in memory. */
-static void same_report_through_a_temporary_file(void **state)
-{
-    (void)state;
-    gt_rank_collectives *made[RANKS];
-    for (size_t rank = 0; rank < RANKS; rank++) made[rank] = make_rank(rank);
-    char *expected = report_of(made), *found = report_through_file();
-    char *before = getenv("TMPDIR") ? strdup(getenv("TMPDIR")) : NULL;
-    setenv("TMPDIR", "/nowhere/at/all", 1);
-    char *without_file = report_through_file();
-    if (before)
-        setenv("TMPDIR", before, 1);
-    else
-        unsetenv("TMPDIR");
-    assert_string_equal(found, expected);
-    assert_string_equal(without_file, expected);
-    free(before);
-    free(expected);
-    free(found);
-    free(without_file);
-}
-
-/* Ranks that nobody takes are freed. */
-static void ranks_may_stay_in_the_file(void **state)
-{
-    (void)state;
-    gt_rank_stow *stow = gt_rank_stow_new();
-    gt_rank_stow_put(stow, 1, make_rank(1));
-    gt_rank_stow_free(stow);
-    gt_rank_stow_free(NULL);
 }
 
 /* The same bytes when what was loaded is saved again. */
@@ -356,8 +297,6 @@ int main(void)
     gt_log_to(keep_warning);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(same_report),
-        cmocka_unit_test(same_report_through_a_temporary_file),
-        cmocka_unit_test(ranks_may_stay_in_the_file),
         cmocka_unit_test(saves_again),
         cmocka_unit_test(without_facts_and_extra),
         cmocka_unit_test(damaged),

@@ -22,7 +22,7 @@ from typing import NamedTuple
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 FIXTURES = os.path.join(ROOT, "tests", "fixtures")
 # Real traces of the conformance folder (see GPUTALLY_CONFORMANCE in tests/CMakeLists.txt). Tests skip what needs them
-# where the setting is empty.
+# where the setting is empty, and scripts/test says so.
 CONFORMANCE_TRACES = os.path.join(os.environ.get("GPUTALLY_CONFORMANCE") or "no-conformance-folder", "traces")
 LONG = bool(os.environ.get("GPUTALLY_LONG_TESTS"))  # make test LONG=1: all cases of tests that otherwise try some of them
 IS_SANITIZED = "ASAN_OPTIONS" in os.environ  # make asan sets it; clean_environment gives it to every program
@@ -216,8 +216,11 @@ class Skipped(Exception):
     """Raised by a test whose requirements are not met on this machine."""
 
 
+ALL_SKIPPED = 77  # the exit code of a script that could test nothing: ctest lists it as skipped
+
+
 def run_functions(tests):
-    """Runs pairs of name and function; a function that raises is a failure. Returns the exit code: 0 also if all are skipped."""
+    """Runs pairs of name and function; a function that raises is a failure. Returns the exit code."""
     tally, skipped = Tally(), 0
     for name, function in tests:
         try:
@@ -229,7 +232,7 @@ def run_functions(tests):
         except Exception as problem:
             tally.add(name, [f"{type(problem).__name__}: {problem}".replace("\n", "\n     ")])
     code = tally.finish()
-    return 0 if skipped and not tally.failed else code
+    return ALL_SKIPPED if skipped and not tally.passed + tally.failed else code
 
 
 def run_test_functions(description, module):

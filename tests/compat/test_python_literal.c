@@ -174,12 +174,48 @@ static void ids_are_converted_once(void **unused)
     gt_interner_free(strings);
 }
 
+static void shown_values_become_json(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *shown, *json; /* NULL: no list or dict */
+    } rows[] = {
+        {"((8, 128), (), (256,))", "[[8,128],[],[256]]"},
+        {"('float', '', None)", "[\"float\",\"\",null]"},
+        {"{'a': (True, False), \"it's\": [nan, inf, -inf, -1.5]}",
+         "{\"a\":[true,false],\"it's\":[null,null,null,-1.5]}"},
+        {"['say \"x\"', 'tab\\t', '\\u200b']", "[\"say \\\"x\\\"\",\"tab\\u0009\",\"\xe2\x80\x8b\"]"},
+        {"[]", "[]"},
+        {"", NULL},
+        {"12", NULL},
+        {"'text'", NULL},
+        {"(anonymous namespace)::kernel<4>", NULL},
+        {"[0, 1, ...]", NULL},
+        {"[1, 2", NULL},
+        {"[1, 2)]", NULL},
+        {"(1, 2) + (3,)", NULL},
+    };
+    for (size_t i = 0; i < GT_LENGTH(rows); i++) {
+        gt_buffer json = {0};
+        gt_buffer_add_cstr(&json, "before ");
+        bool found = gt_python_shown_to_json((gt_str){rows[i].shown, strlen(rows[i].shown)}, &json);
+        assert_int_equal(found, rows[i].json != NULL);
+        assert_string_equal(gt_buffer_str(&json).bytes + strlen("before "), found ? rows[i].json : "");
+        gt_buffer_free(&json);
+    }
+    gt_buffer typed = {0}; /* by a person: not a number */
+    gt_error error;
+    assert_false(gt_python_to_json((gt_str){"[nan]", 5}, &typed, &error));
+    gt_buffer_free(&typed);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_print_as_in_python),    cmocka_unit_test(lone_surrogates_are_not_characters),
         cmocka_unit_test(invalid_json_stays_unchanged), cmocka_unit_test(earlier_buffer_content_stays),
         cmocka_unit_test(nesting_has_no_limit),         cmocka_unit_test(ids_are_converted_once),
+        cmocka_unit_test(shown_values_become_json),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -153,7 +153,7 @@ def models():
     for model, (rows, calls, calls_with_python) in KNOWN.items():
         first, second = (os.path.join(harness.CONFORMANCE_TRACES, f"{gpu}__{model}.json.gz") for gpu in ("mi300", "h100"))
         if not os.path.exists(first) or not os.path.exists(second):
-            print(f"skipped: the traces of {model} are not available")
+            print(f"skipped {model}: GPUTALLY_CONFORMANCE names no folder with its traces")
             continue
         yield Case(model, first, second, {}, (rows, calls))
         yield Case(f"{model}, python functions", first, second, {"python_functions": True}, (rows, calls_with_python))

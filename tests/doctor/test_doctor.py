@@ -151,6 +151,20 @@ def test_few_steps(binary):
         equal([(item["id"], item["text"]) for item in missing], [("steps", "only 2 profiler steps")])
 
 
+def test_steps_as_ops(binary):
+    """Some versions of PyTorch record ProfilerStep as an op."""
+    with Folder(binary) as folder:
+        document = trace()
+        for event in document["traceEvents"]:
+            if event["name"].startswith("ProfilerStep"):
+                event["cat"] = "cpu_op"
+        write(folder, "t.json", document)
+        found = one(folder, "t.json")
+        equal(lacks(found), [])
+        contents = found["contents"]
+        equal([contents[name] for name in ("ops", "ops_with_shapes", "profiler_steps", "first_step", "last_step")], [4, 4, 4, 7, 10])
+
+
 DETAILED = "execute_32_context_0(sq0sk0sqsq0sqsk0)_generation_32(sq32sk55086sqsq32sqsk55086)"
 
 
@@ -337,6 +351,22 @@ def test_sheets_are_those_of_the_report(binary):
 
 
 # ---- other profilers ----
+
+def test_truncated_database(binary):
+    """Whose it was is in tables that are lost; so no command is named instead of another one."""
+    with Folder(binary) as folder:
+        whole = generate_export.write(generate_export.small_run(), folder.file("x.sqlite"))
+        with open(whole, "rb") as f:
+            data = f.read()
+        with open(folder.file("cut.sqlite"), "wb") as f:
+            f.write(data[:len(data) // 2])
+        found = one(folder, "cut.sqlite", code=1)
+        why = f"database truncated: {len(data) // 2} of {len(data)} bytes; check that it was copied completely and that the profiler had finished"
+        equal((found["kind"], found["what"], found["problem"]), ("sqlite", "SQLite database", why))
+        for command in ("nsys", "pytorch", "rocprof", "report"):
+            r = folder.sh(f"gputally {command} cut.sqlite")
+            equal((r.returncode, r.stderr), (1, f"gputally: cut.sqlite: {why}\n"))
+
 
 def test_rocprofv3_formats(binary):
     with Folder(binary) as folder:
@@ -611,11 +641,13 @@ def test_mixed_folders(binary):
 
 def test_two_files_of_one_rank(binary):
     with Folder(binary) as folder:
-        for name in ("rank0", "rank0_copy", "rank1", "rank3"):
-            write(folder, f"r/{name}.json", trace())
+        for name in ("rank0", "rank0_copy", "rank0_other", "rank1", "rank3"):
+            write(folder, f"r/{name}.json", {**trace(), "other": "other" in name})
         found = one(folder, "r")
         texts = {item["id"]: item["text"] for item in found["missing"]}
-        equal(texts["one_per_rank"], "the traces are not one per rank: r/rank0.json and r/rank0_copy.json are both of rank 0")
+        equal(texts["one_per_rank"], "the traces are not one per rank: r/rank0.json and r/rank0_other.json are both of rank 0, "
+              "and both have step 7")
+        assert "r/rank0_copy.json: skipped, because r/rank0.json is the same trace" in found["messages"], found["messages"]
         equal(texts["ranks"], "traces of 1 of 4 ranks: 2")
         equal(found["contents"]["ranks"], 3)
         assert "both of rank 0" in {item["command"]: item["text"] for item in found["commands"]}["collective"], found["commands"]

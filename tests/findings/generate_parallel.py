@@ -1,9 +1,11 @@
-"""Traces of training runs with several process groups, simulated, one per rank.
+"""Traces of training runs, simulated, one per rank.
 
-All ranks run the same program, which is a list of instructions (`tensor_parallel`, `sharded`):
+All ranks run the same program, which is a list of instructions (`data_parallel`, `tensor_parallel`, `sharded`):
 
     ("data", us)               the host loads data
-    ("mm", us)                 a kernel of the compute stream
+    ("mm", us)                 a kernel of the compute stream, of the op aten::mm
+    ("op", name, kernel, us, dims)
+                               a kernel of another op, or of one whose shapes are recorded
     ("start", key, kind, group, bytes, needs)
                                a collective of the group's stream. It begins on a rank when the rank has launched it, its
                                stream is free and, with `needs`, all computation launched before it is done; it ends on all
@@ -20,6 +22,26 @@ import random
 BUS_GBPS = 200.0
 LAUNCH_US, LATENCY_US = 8.0, 4.0
 MIB = 1 << 20
+
+
+def data_parallel(layers=4):
+    """Each rank has all weights. The gradients of a layer are reduced over all ranks while the backward pass of the next
+    one runs, and the optimizer needs all of them."""
+    tokens, width, wide = 4096, 2048, 8192
+    small, large, weights = [tokens, width], [tokens, wide], 2 * width * wide
+    forward = [("op", "aten::layer_norm", "layer_norm_kernel", 40.0, [small]),
+               ("op", "aten::addmm", "gemm_kernel_up", 420.0, [[wide], small, [width, wide]]),
+               ("op", "aten::gelu", "gelu_kernel", 55.0, [large]),
+               ("op", "aten::addmm", "gemm_kernel_down", 410.0, [[width], large, [wide, width]])]
+    backward = [("op", "aten::mm", "gemm_kernel_back_down", 415.0, [small, [width, wide]]),
+                ("op", "aten::gelu_backward", "gelu_backward_kernel", 60.0, [large, large]),
+                ("op", "aten::mm", "gemm_kernel_back_up", 425.0, [large, [wide, width]]),
+                ("op", "aten::native_layer_norm_backward", "layer_norm_backward_kernel", 70.0, [small, small])]
+    program = [("data", 400.0)] + layers * forward
+    for layer in range(layers):
+        program += [*backward, ("start", f"g{layer}", "allreduce", "all", 2 * weights, True)]
+    program += [("wait", f"g{layer}") for layer in range(layers)]
+    return program + 3 * [("op", "aten::_fused_adamw_", "adam_kernel", 180.0, [[weights]])] + [("sync",)]
 
 
 def tensor_parallel(layers=3, micro_steps=2):
@@ -90,8 +112,8 @@ class Rank:
 
 
 class Run:
-    def __init__(self, ranks, seed, clock_us, faults):
-        self.rng, self.faults = random.Random(seed), faults
+    def __init__(self, ranks, seed, clock_us, faults, bus_gbps):
+        self.rng, self.faults, self.bus_gbps = random.Random(seed), faults, bus_gbps
         self.ranks = [Rank(rank, self.rng, clock_us) for rank in range(ranks)]
 
     def amount(self, kind, where):
@@ -100,18 +122,25 @@ class Run:
     def launch_us(self, x):
         return LAUNCH_US * self.rng.uniform(0.9, 1.1) * (1 + self.amount("host", x.rank) / 100)
 
-    def compute(self, us, is_faulty):
+    def compute(self, instruction, is_faulty):
+        if instruction[0] == "mm":
+            op, us, shapes = "aten::mm", instruction[1], {}
+            kernel = "gemm_kernel" if us > 200 else "adam_kernel"
+        else:
+            _, op, kernel, us, dims = instruction
+            shapes = {"Input Dims": dims, "Input type": ["c10::BFloat16"] * len(dims),
+                      "Input Strides": [[*shape[1:], 1] for shape in dims], "Concrete Inputs": [""] * len(dims)}
         for x in self.ranks:
-            start = max(x.compute, x.launch("aten::mm", self.launch_us(x)))
+            start = max(x.compute, x.launch(op, self.launch_us(x), **shapes))
             dur = us * self.rng.uniform(0.99, 1.01) * (1 + self.amount("gpu", x.rank) / 100)
             x.compute = start + dur + (self.amount("op", x.rank) if is_faulty else 0)
-            x.kernel("gemm_kernel" if us > 200 else "adam_kernel", start, x.compute, 7)
+            x.kernel(kernel, start, x.compute, 7)
 
     def communicate(self, key, kind, name, size, needs):
         stream = {"all": 20, "pair": 21, "same": 22}[name]
         for number, members in enumerate(groups_of(name, len(self.ranks))):
             part = (2 if kind == "allreduce" else 1) * (len(members) - 1) / len(members)
-            transfer = part * size / BUS_GBPS / 1e3 * self.rng.uniform(0.99, 1.01) * (1 + self.amount("link", tuple(members)) / 100)
+            transfer = part * size / self.bus_gbps / 1e3 * self.rng.uniform(0.99, 1.01) * (1 + self.amount("link", tuple(members)) / 100)
             elements, starts = size // 2, {}
             inner = elements // len(members)
             for rank in members:
@@ -130,15 +159,15 @@ class Run:
 
     def step(self, program, step):
         begins = [x.host for x in self.ranks]
-        kernels = [place for place, instruction in enumerate(program) if instruction[0] == "mm"]
+        kernels = [place for place, instruction in enumerate(program) if instruction[0] == "mm" or instruction[1:2] == ("aten::mm",)]
         for place, instruction in enumerate(program):
             if instruction[0] == "data":
                 for x in self.ranks:
                     us = instruction[1] + self.amount("data", x.rank)
                     x.add("user_annotation", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", x.host, us, 9)
                     x.host += us
-            elif instruction[0] == "mm":
-                self.compute(instruction[1], place == kernels[len(kernels) // 2])
+            elif instruction[0] in ("mm", "op"):
+                self.compute(instruction, place == kernels[len(kernels) // 2])
             elif instruction[0] == "start":
                 self.communicate(*instruction[1:])
             elif instruction[0] == "wait":
@@ -153,16 +182,28 @@ class Run:
                     x.add("user_annotation", f"ProfilerStep#{step}", begin, x.host - begin, 9)
 
 
-def generate(folder, program, ranks=8, per_node=4, steps=4, seed=1, clock_us=0, faults=()):
-    """Writes the traces; returns the mean time of all steps but the last, in ms."""
+class Truth:
+    """What is known about a run: the time of each step in ms, and by how many us the clock of each rank is shifted."""
+
+    def __init__(self, ends, ranks):
+        self.step_ms = [(end - begin) / 1e3 for begin, end in zip(ends, ends[1:])]
+        self.shift_us = [x.shift for x in ranks]
+
+    def window_ms(self):
+        """The mean time of the steps in the window: from the beginning of the first step to that of the last one."""
+        return sum(self.step_ms[:-1]) / len(self.step_ms[:-1])
+
+
+def generate(folder, program, ranks=8, per_node=4, steps=4, seed=1, clock_us=0, faults=(), bus_gbps=BUS_GBPS, **more):
+    """Writes the traces, with `more` members. The random numbers do not depend on faults."""
     os.makedirs(folder, exist_ok=True)
-    run = Run(ranks, seed, clock_us, faults)
+    run = Run(ranks, seed, clock_us, faults, bus_gbps)
     ends = [max(x.host for x in run.ranks)]
     for step in range(steps):
         run.step(program, step)
         ends.append(max(x.host for x in run.ranks))
     for x in run.ranks:
         with open(os.path.join(folder, f"rank{x.rank}_trace.json"), "w") as file:
-            json.dump({"distributedInfo": {"rank": x.rank, "world_size": ranks}, "host_name": f"host{x.rank // per_node}",
+            json.dump({"distributedInfo": {"rank": x.rank, "world_size": ranks}, "host_name": f"host{x.rank // per_node}", **more,
                        "traceEvents": x.events}, file)
-    return (ends[-2] - ends[0]) / (steps - 1) / 1e3
+    return Truth(ends, run.ranks)

@@ -42,6 +42,7 @@ typedef struct made {
     uint16_t flags;       /* of the points to come */
     uint32_t parent;      /* of the calls to come */
     double raw_ns;        /* 0: as the model */
+    double error_ns;      /* of the replay */
     uint32_t steps;
 } made;
 
@@ -216,7 +217,8 @@ __attribute__((unused)) static gt_finding_list *run_rules(made *m)
                            .step_ns =
                                (double)(s->window.end_ns - s->window.start_ns) / (double)s->window.steps,
                            .raw_ns = m->raw_ns > 0 ? m->raw_ns : model_ns,
-                           .model_ns = model_ns};
+                           .model_ns = model_ns,
+                           .error_ns = m->error_ns};
     return gt_rules_run(&input);
 }
 

@@ -1,7 +1,14 @@
-"""Simulated training runs with planted faults, and whether the report finds them.
+"""Simulated data-parallel training runs with planted faults, and whether the report finds them.
 
-The simulator is make-cluster in the folder of shared material beside the conformance cases. A fault is KIND:WHERE:AMOUNT, as
-the simulator takes it. What is right:
+A fault is KIND:WHERE:AMOUNT, and several may be planted:
+
+    op:RANK:MS         one matrix product of the backward pass of that rank takes MS longer in every step
+    data:RANK:MS       the data loader of that rank takes MS longer in every step
+    host:RANK:PERCENT  the host of that rank launches PERCENT slower
+    node:NODE:PERCENT  all kernels of that node's GPUs take PERCENT longer
+    link:NODE:PERCENT  collectives take PERCENT longer: the slow link of a node slows down the ring of all
+
+What is right:
 
     place   the planted faults are the first findings, in the order in which their repairs gain most
     rank    the finding names the rank or the ranks of the node, and nobody else is named
@@ -15,12 +22,12 @@ import json
 import os
 import re
 import shutil
-import subprocess
-import sys
 
-from tests.common.harness import CONFORMANCE_TRACES, run
+from tests.common.harness import run
+from tests.findings.generate_parallel import data_parallel, generate
 
-SIMULATOR = os.path.join(os.path.dirname(os.path.dirname(CONFORMANCE_TRACES)), "tools", "make-cluster")
+DEVICE = {"id": 0, "name": "NVIDIA H200", "totalGlobalMem": 150121545728, "computeMajor": 9, "computeMinor": 0, "numSms": 132}
+BUS_GBPS = 300.0  # what the usual network of this GPU reaches
 RANK_IDS = {"straggler", "slow_node", "slow_link", "slow_host"}
 GAIN_CHANCE_MS = 0.03
 SIZE_CHANCE = {"op": 0.02, "data": 0.02, "node": 0.3, "host": 3, "link": 1}
@@ -33,20 +40,24 @@ SIZES = {
 }
 
 
-def simulate(folder, size, faults):
-    """Writes the traces; returns the mean time of the steps in the window, in ms: all but the last."""
+def parts_of(fault, size):
+    """The fault as generate() takes it."""
+    kind, where, amount = fault.split(":")
+    where, amount = int(where), float(amount)
+    if kind == "node":
+        first = where * size["per_node"]
+        return [("gpu", rank, amount) for rank in range(first, min(size["ranks"], first + size["per_node"]))]
+    if kind == "link":
+        return [("link", tuple(range(size["ranks"])), amount)]
+    return [(kind, where, amount * 1000 if kind in ("op", "data") else amount)]
+
+
+def simulate(folder, size, faults=()):
+    """Writes the traces; returns what is true about the run."""
     shutil.rmtree(folder, ignore_errors=True)
-    command = [sys.executable, SIMULATOR, folder]
-    for name, value in size.items():
-        command += ["--" + name, str(value)]
-    for fault in faults:
-        command += ["--fault", fault]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    truth = os.path.join(folder, "truth.json")
-    with open(truth) as file:
-        steps = json.load(file)["step_ms"]
-    os.remove(truth)
-    return sum(steps[:-1]) / len(steps[:-1])
+    settings = {name: value for name, value in size.items() if name != "layers"}
+    return generate(folder, data_parallel(size["layers"]), **settings, bus_gbps=BUS_GBPS, deviceProperties=[DEVICE],
+                    faults=[part for fault in faults for part in parts_of(fault, size)])
 
 
 def report(binary, traces, out, *options):
@@ -60,7 +71,7 @@ def report(binary, traces, out, *options):
 def ranks_of(fault, size):
     """The ranks that a finding about the fault names."""
     kind, where, _ = fault.split(":")
-    per_node, last = size["gpus_per_node"], size["ranks"] - 1
+    per_node, last = size["per_node"], size["ranks"] - 1
     if kind == "link":
         return "all"
     if kind != "node" or per_node == 1:
@@ -72,7 +83,7 @@ def expected(folder, size, faults, before):
     """(fault, gain) of each, that which gains most first; each gain counts on the repairs before it."""
     wanted, left = [], list(faults)
     while left:
-        after = {fault: simulate(folder, size, [other for other in left if other != fault]) for fault in left}
+        after = {fault: simulate(folder, size, [other for other in left if other != fault]).window_ms() for fault in left}
         best = max(left, key=lambda fault: before - after[fault])
         wanted.append((best, before - after[best]))
         before = after[best]
@@ -104,7 +115,7 @@ def compare(found, fault, gain, size):
 
 def check(binary, folder, size, faults):
     traces = os.path.join(folder, "run")
-    before = simulate(traces, size, faults)
+    before = simulate(traces, size, faults).window_ms()
     findings = report(binary, traces, os.path.join(folder, "out"))
     about_ranks = sum(found["id"] in RANK_IDS for found in findings)
     if about_ranks != len(faults):
@@ -115,4 +126,4 @@ def check(binary, folder, size, faults):
 
 
 def size(ranks=8, per_node=4, layers=4, steps=3, seed=1, clock_us=0):
-    return {"ranks": ranks, "gpus_per_node": per_node, "layers": layers, "steps": steps, "seed": seed, "clock_us": clock_us}
+    return {"ranks": ranks, "per_node": per_node, "layers": layers, "steps": steps, "seed": seed, "clock_us": clock_us}

@@ -29,6 +29,8 @@ NO_WORK = set("view slice narrow as_strided select transpose t permute expand re
               " empty empty_strided empty_like resize_ split chunk unbind contiguous to item _unsafe_view flatten view_as"
               " set_ lift_fresh result_type is_nonzero".split())
 
+SERVER_STEP = re.compile(r"execute_(\d+_)?context_\d+\(|step\[[A-Z_]+ |(prefill|decode)\[(bs|tok)=")  # of vLLM, SGLang, ATOM
+
 
 def is_aten(name, names):
     return name.startswith("aten::") and name[6:] in names
@@ -214,7 +216,11 @@ def facts(path):
     for thread in threads.values():
         build_thread(thread, points)
     points.sort(key=lambda p: p.start)
-    steps = join_equal_steps([e for e in host if e.category == "user_annotation" and e.name.startswith("ProfilerStep")])
+    marked = [e for e in host if e.category == "user_annotation"]
+    server = [e for e in marked if SERVER_STEP.match(e.name)]
+    server = [e for e in server if not any(o.thread == e.thread and (o.start, -o.end) < (e.start, -e.end) and e.end <= o.end
+                                           for o in server)]  # the outermost
+    steps = join_equal_steps(server or [e for e in marked if e.name.startswith("ProfilerStep")])
     used, window_steps, window_ns = window(ops, steps, points)
     cpu_ops = [e for e in host if e.category == "cpu_op"]
     return {

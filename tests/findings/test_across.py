@@ -4,20 +4,16 @@
     python3 -m tests.findings.test_across --bin build/debug/gputally
 
 small_cluster.py simulates runs with process groups, clocks that drift and ranks that leave collectives at different times.
-Other runs come from tools/make-cluster in the folder of shared material beside the conformance cases, and are skipped
-without it.
+Runs with faults come from planted.py.
 """
 import csv
-import json
 import os
 import random
-import subprocess
 import sys
 
-from tests.common.harness import CONFORMANCE_TRACES, Case, run, run_cases
+from tests.common.harness import Case, run, run_cases
+from tests.findings.planted import simulate, size
 from tests.findings.small_cluster import Cluster
-
-SIMULATOR = os.path.join(os.path.dirname(os.path.dirname(CONFORMANCE_TRACES)), "tools", "make-cluster")
 
 
 def sheets(binary, traces, out, *options):
@@ -50,10 +46,7 @@ def check_offsets(rows, truth, most_error):
 
 def check_simulated_clocks(binary, folder, ranks, seed):
     traces = os.path.join(folder, "run")
-    subprocess.run([sys.executable, SIMULATOR, traces, "--ranks", str(ranks), "--layers", "3", "--steps", "2", "--seed", str(seed),
-                    "--clock_us", "500"], check=True, stdout=subprocess.DEVNULL)
-    with open(os.path.join(traces, "truth.json")) as file:
-        shifts = {int(rank): shift for rank, shift in json.load(file)["clock_shift_us"].items()}
+    shifts = simulate(traces, size(ranks=ranks, per_node=8, layers=3, steps=2, seed=seed, clock_us=500)).shift_us
     rows = sheets(binary, traces, os.path.join(folder, "out"))("clock_offsets")
     problems = check_offsets(rows, lambda rank, _, reference: shifts[rank] - shifts[reference], 2)
     if [row["rank"] for row in rows] != [str(rank) for rank in range(ranks)]:
@@ -406,18 +399,16 @@ def check_segments(sheet, path, cluster, steps, sums):
     return problems
 
 
-def simulate(folder, ranks, steps, *faults):
+def traces_with(folder, ranks, steps, *faults):
     traces = os.path.join(folder, "run")
-    subprocess.run([sys.executable, SIMULATOR, traces, "--ranks", str(ranks), "--gpus_per_node", str(ranks // 2), "--layers", "3",
-                    "--steps", str(steps)] + [part for fault in faults for part in ("--fault", fault)],
-                   check=True, stdout=subprocess.DEVNULL)
+    simulate(traces, size(ranks=ranks, per_node=ranks // 2, layers=3, steps=steps), faults)
     return traces
 
 
 def check_sums(binary, folder, ranks, steps, *faults):
     """The path takes as long as a step, and in each step as long as that step. One step alone ends with the trace: ranks begin
     it at different times, and the path takes as long as the longest one."""
-    sheet = sheets(binary, simulate(folder, ranks, steps, *faults), os.path.join(folder, "out"))
+    sheet = sheets(binary, traces_with(folder, ranks, steps, *faults), os.path.join(folder, "out"))
     problems, own = [], {}
     for row in sheet("critical_path_steps"):
         own[row["step"]] = own.get(row["step"], 0) + float(row["ms"])
@@ -439,7 +430,7 @@ def check_sums(binary, folder, ranks, steps, *faults):
 
 def check_longest(binary, folder, steps, fault, begin):
     """No op is longer than usual: the sentence names what has most time."""
-    sheet = sheets(binary, simulate(folder, 4, steps, fault), os.path.join(folder, "out"))
+    sheet = sheets(binary, traces_with(folder, 4, steps, fault), os.path.join(folder, "out"))
     text = [row["text"] for row in sheet("overview") if row["name"] == "critical_path"][0]
     times = {}
     for row in sheet("critical_path"):
@@ -579,8 +570,6 @@ def cases():
     yield Case("times of steps", check_steps)
     yield Case("matrix of all kinds of collectives", check_matrix)
     yield Case("matrix of nodes", check_node_matrix)
-    if not os.path.exists(SIMULATOR):
-        return
     for fault in ("op:1:10", "data:1:20", "host:1:300", "node:1:20", "link:0:100"):
         for ranks, steps in ((2, 2), (8, 3), (4, 6)):
             yield Case(f"the path takes as long as a step, {fault}, {ranks} ranks, {steps} steps", check_sums, ranks, steps, fault)

@@ -38,7 +38,12 @@ typedef struct program {
     gt_rule_input input;
 } program;
 
-static const gt_gpu_rates test_gpu = {"test", 1000, 500, 100, 1000, 9, false};
+static const gt_gpu_rates test_gpu = {.name = "test",
+                                      .half_flops = 1000,
+                                      .tf32_flops = 500,
+                                      .float_flops = 100,
+                                      .bytes = 1000,
+                                      .compute_major = 9};
 
 static program *new_program(void)
 {

@@ -3,27 +3,18 @@
 
     python3 -m tests.findings.test_groups --bin build/debug/gputally
 
-small_cluster.py simulates the runs. Others come from tools/make-cluster in the folder of shared material beside the
-conformance cases, and are skipped without it.
+small_cluster.py and planted.py simulate the runs.
 """
 import csv
 import json
 import os
 import re
-import subprocess
 import sys
 
 from tests.common.harness import Case, run, run_cases
+from tests.findings.planted import simulate, size
 from tests.findings.small_cluster import Cluster
-from tests.findings.test_across import SIMULATOR, sheets
-
-
-def simulate(folder, ranks, steps, layers, seed, *faults):
-    traces = os.path.join(folder, "run")
-    subprocess.run([sys.executable, SIMULATOR, traces, "--ranks", str(ranks), "--gpus_per_node", "4", "--layers", str(layers),
-                    "--steps", str(steps), "--seed", str(seed)] + [part for fault in faults for part in ("--fault", fault)],
-                   check=True, stdout=subprocess.DEVNULL)
-    return traces
+from tests.findings.test_across import sheets
 
 
 def check_equal_names(binary, folder, world):
@@ -105,7 +96,8 @@ def check_felt_later(binary, folder, steps):
 
 def check_few_steps(binary, folder):
     """A late rank of two, in a window of one step: nothing says that this is chance, and nothing that it is not."""
-    traces = simulate(folder, 2, 2, 2, 26, "node:0:31.6", "data:1:1.69")
+    traces = os.path.join(folder, "run")
+    simulate(traces, size(ranks=2, layers=2, steps=2, seed=26), ["node:0:31.6", "data:1:1.69"])
     sheet = sheets(binary, traces, os.path.join(folder, "out"))
     texts = {row["name"]: row["text"] for row in sheet("overview")}
     wanted = "ms longer than on the median rank, but 1 step is too few to tell whether that is chance: record more steps"
@@ -114,7 +106,8 @@ def check_few_steps(binary, folder):
 
 def check_part_on_path(binary, folder):
     """Two ranks of a slow node take turns on the path, so that each is on it with less than it takes longer."""
-    traces = simulate(folder, 12, 3, 8, 413, "node:0:115.8")
+    traces = os.path.join(folder, "run")
+    simulate(traces, size(ranks=12, layers=8), ["node:0:115.8"])
     sheet = sheets(binary, traces, os.path.join(folder, "out"))
     text = next(row["text"] for row in sheet("overview") if row["name"] == "critical_path")
     said = re.fullmatch(r"rank (\d+), (\S+): ([\d.]+) ms of .* per step, of ([\d.]+) ms in all, ([\d.]+) ms more than on the median rank", text)
@@ -185,8 +178,6 @@ def cases():
     yield Case("nodes and clocks of ranks without usable traces", check_useless_traces)
     for steps in (2, 3, 6):
         yield Case(f"a delay that some ranks feel a step later, {steps} steps", check_felt_later, steps)
-    if not os.path.exists(SIMULATOR):
-        return
     yield Case("few steps do not tell chance", check_few_steps)
     yield Case("only a part of what is longer is on the path", check_part_on_path)
 

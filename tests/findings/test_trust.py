@@ -19,7 +19,7 @@ REAL = os.path.join(FAULTS, "gpt_data_stall.json.gz")
 GOOD, CARE, DISTRUST = "good", "usable with care", "do not trust"
 CALLS = ("cuda_runtime", "cuda_driver")
 
-# Checks that are not passed, per clean trace.
+# Checks that warn, per clean trace.
 EXPECTED = {
     "faults": {
         "gpt_allocator_churn": [], "gpt_cpu_roundtrip": [], "gpt_data_stall": [], "gpt_fp32_gemm": [], "gpt_healthy": [],
@@ -27,22 +27,22 @@ EXPECTED = {
         "gpt_odd_shapes": [], "gpt_pageable_copy": [], "gpt_python_busy": [], "gpt_recompute": ["T11"],
         "gpt_slow_optimizer": ["T9"]},
     "traces": {
-        "h100__Qwen_Qwen1.5-0.5B-Chat__1016005": ["T10"],
-        "h100__gaunernst_bert-small-uncased__1016001": ["T9", "T10"],
-        "h100__google_owlv2-large-patch14-ensemble__1016001": ["T10"],
-        "hta__mi250_minitoy": ["T6", "T8", "T10"],
-        "hta__nccl_data": ["T7", "T8", "T9", "T11"],
-        "inference__sglang_prefilldecode__sglang_Qwen3-8B_prefilldecode": ["T10", "T14"],
-        "inference__vllm_decode_full__graph_execution": ["T3", "T10"],
-        "inference__vllm_prefilldecode_piecewise__graph_execution": ["T3", "T10"],
-        "mi210__gpu_only_trace__gpu_only_trace": ["T3", "T7", "T8", "T10"],
-        "mi300__Falconsai_nsfw_image_detection__1016002": ["T9", "T10"],
-        "mi300__Qwen_Qwen1.5-0.5B-Chat__1016005": ["T10"],
-        "mi300__facebook_timesformer-base-finetuned-k400__1016002": ["T10"],
-        "mi300__gaunernst_bert-small-uncased__1016001": ["T9", "T10"],
+        "h100__Qwen_Qwen1.5-0.5B-Chat__1016005": [],
+        "h100__gaunernst_bert-small-uncased__1016001": ["T9"],
+        "h100__google_owlv2-large-patch14-ensemble__1016001": [],
+        "hta__mi250_minitoy": ["T6"],
+        "hta__nccl_data": ["T9", "T11"],
+        "inference__sglang_prefilldecode__sglang_Qwen3-8B_prefilldecode": ["T14"],
+        "inference__vllm_decode_full__graph_execution": ["T3"],
+        "inference__vllm_prefilldecode_piecewise__graph_execution": ["T3"],
+        "mi210__gpu_only_trace__gpu_only_trace": ["T3"],
+        "mi300__Falconsai_nsfw_image_detection__1016002": ["T9"],
+        "mi300__Qwen_Qwen1.5-0.5B-Chat__1016005": [],
+        "mi300__facebook_timesformer-base-finetuned-k400__1016002": [],
+        "mi300__gaunernst_bert-small-uncased__1016001": ["T9"],
         "mi300__resnet_act_checkpoint": [],
-        "perf_model__normalization__normalization_layer_test": ["T10"],
-        "torch_compile_triton__trace": ["T8", "T10"]},
+        "perf_model__normalization__normalization_layer_test": [],
+        "torch_compile_triton__trace": []},
 }
 
 
@@ -68,9 +68,10 @@ def worst(checks):
 
 
 def expect_level(check):
-    """The level follows from value and thresholds."""
+    """The level follows from value and thresholds. Notes have none: they say what the trace does not have."""
     value, warn, fail = check["value"], check["threshold"]["warn"], check["threshold"]["fail"]
-    level = "fail" if fail is not None and value > fail else "warn" if warn is not None and value > warn else "ok"
+    level = "fail" if fail is not None and value > fail else "warn" if warn is not None and value > warn else \
+        "note" if warn is None and fail is None and value > 0 else "ok"
     assert check["level"] == level, check
 
 
@@ -148,9 +149,9 @@ DAMAGES = [
     ("calls removed", remove_all_calls, "T1", "fail", DISTRUST, "host calls were not recorded, so idle time cannot be explained"),
     ("GPU clock early", lambda trace: shift_gpu(trace, -500), "T5", "fail", DISTRUST, "start before their launch (worst 4"),
     ("kernels overlap", stretch_kernels, "T4", "fail", DISTRUST, "Operations of one stream overlap for"),
-    ("no shapes", remove_shapes, "T7", "warn", CARE, "record_shapes=False"),
-    ("no stacks", remove_stacks, "T8", "warn", CARE, "with_stack=False"),
-    ("no steps", remove_steps, "T10", "warn", CARE, "There are no steps with GPU work"),
+    ("no shapes", remove_shapes, "T7", "note", GOOD, "record_shapes=False"),
+    ("no stacks", remove_stacks, "T8", "note", GOOD, "with_stack=False"),
+    ("no steps", remove_steps, "T10", "note", GOOD, "Times are those of the window, not of steps"),
 ]
 
 
@@ -159,6 +160,10 @@ def damaged(binary, folder, row, path=None):
     trace = small_traces.read(path) if path else small_traces.training()
     damage(trace)
     found, levels, texts = judge(binary, folder, small_traces.write(os.path.join(folder, "t.json"), trace))
+    if check == "T10" and path:  # the host was recorded for long before the window, and operations that it launched there
+        level, verdict = "warn", CARE
+    if level == "note" and levels["T12"] == "warn":  # the data loader is seen no more
+        verdict = CARE
     assert levels[check] == level and sentence in texts[check], (levels, texts[check])
     assert found == verdict, (found, levels)
     return []
@@ -174,25 +179,52 @@ def clean(binary, folder):
 
 
 def truncated(binary, folder):
-    """A file that ends in the last kernels: the rest is judged, with a warning. Without any kernel nothing can be said."""
+    """How much a truncated file lost nobody knows: nothing of it can be trusted, even if only its last kernels are gone."""
     text = json.dumps(small_traces.training())
-    for share, verdict, expected in ((0.98, CARE, {"T0": "ok", "T6": "warn"}), (0.5, DISTRUST, {"T0": "fail", "T6": "fail"})):
+    for share, t0 in ((0.98, "ok"), (0.5, "fail")):
         path = os.path.join(folder, "cut.json")
         with open(path, "w") as file:
             file.write(text[:int(len(text) * share)])
-        found, levels, texts = judge(binary, folder, path, code=0 if verdict == CARE else 1)
-        assert found == verdict and {check: levels[check] for check in expected} == expected, (found, levels)
-        assert "The file is truncated." in texts["T6"], texts
+        verdict, levels, texts = judge(binary, folder, path, code=0 if t0 == "ok" else 1)
+        assert (verdict, levels["T0"], levels["T6"]) == (DISTRUST, t0, "fail"), (verdict, levels)
+        assert texts["T6"].startswith("The file is truncated: its end is lost, so counts and sums are too small."), texts
     return []
 
 
 def truncated_gzip(binary, folder):
-    path = os.path.join(folder, "cut.json.gz")
+    """Terminal and Markdown say it before anything else, too."""
+    path, notes = os.path.join(folder, "cut.json.gz"), os.path.join(folder, "cut.md")
     packed = gzip.compress(json.dumps(small_traces.training()).encode())
     with open(path, "wb") as file:
         file.write(packed[:int(len(packed) * 0.97)])
     verdict, levels, _ = judge(binary, folder, path)
-    assert levels["T6"] == "warn" and verdict != GOOD, levels
+    assert levels["T6"] == "fail" and verdict == DISTRUST, levels
+    outcome = harness.run([binary, "report", path, "--output_md", notes])
+    assert outcome.code == 0 and not outcome.problems(), outcome
+    lines = outcome.stdout.splitlines()
+    at = lines.index("Trust: do not trust")
+    assert any(line.startswith("  T6 fail: The file is truncated: its end is lost") for line in lines[at + 1:at + 5]), lines
+    with open(notes) as file:
+        text = file.read()
+    assert text.index("- T6 fail: The file is truncated: its end") < text.index("### Findings"), text
+    assert harness.run([binary, "report", path, "--strict_trust", "-q"]).code == 4
+    return []
+
+
+def truncated_and_more(binary, folder):
+    """The terminal shows every failure, however little room it has."""
+    trace = small_traces.training()
+    for damage in (remove_kernels, stretch_kernels, lambda trace: shift_gpu(trace, -500)):
+        damage(trace)
+    text = json.dumps(trace)
+    path = os.path.join(folder, "cut.json")
+    with open(path, "w") as file:
+        file.write(text[:int(len(text) * 0.98)])
+    for width in ("100", "44"):
+        outcome = harness.run([binary, "report", path, "--print"], env={**os.environ, "COLUMNS": width})
+        assert outcome.code == 0 and not outcome.problems(), outcome
+        for start in ("T2 fail: ", "T4 fail: ", "T5 fail: ", "T6 fail: The file is truncated"):
+            assert f"  {start}" in outcome.stdout, (width, start, outcome.stdout[:1500])
     return []
 
 
@@ -368,13 +400,13 @@ def earlier_work(binary, folder):
     assert texts["T1"].startswith(f"6 of {len(kernels)} GPU operations have no recorded launch; 6 of them lie outside the window"), texts
     window = kernels[-1]["ts"] + kernels[-1]["dur"] - kernels[6]["ts"]
     first = harness.run([binary, "report", path, "--no_html", "--output_csvs_dir", os.path.join(folder, "csv")]).stdout.split("Trust:")[0]
-    assert f"no steps  {window / 1000:.2f} ms in the window: " in " ".join(first.split("\n     ")), first
+    assert f"  {window / 1000:.2f} ms in the window: " in " ".join(first.split("\n     ")), first
     return []
 
 
 def clean_trace(binary, folder, path, expected):
     verdict, levels, texts = judge(binary, folder, path)
-    found = [check for check in levels if levels[check] != "ok"]
+    found = [check for check in levels if levels[check] not in ("ok", "note")]
     assert found == expected and verdict == (CARE if expected else GOOD), (verdict, found, expected, texts)
     return []
 
@@ -385,7 +417,8 @@ def cases():
         yield harness.Case(f"{damage[0]}, synthetic", damaged, damage)
         if os.path.exists(REAL):
             yield harness.Case(f"{damage[0]}, real", damaged, damage, REAL)
-    for name, check in (("truncated", truncated), ("truncated gzip", truncated_gzip), ("empty step", empty_steps),
+    for name, check in (("truncated", truncated), ("truncated gzip", truncated_gzip),
+                        ("truncated and more", truncated_and_more), ("empty step", empty_steps),
                         ("lost step", lost_step), ("two processes", two_processes), ("steps twice", steps_twice),
                         ("long process name", long_process_name),
                         ("GPU clock late by a step", late_gpu_by_steps), ("no durations", no_durations),

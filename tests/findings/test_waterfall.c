@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { OPS_MAX = 4000 };
+enum { OPS_MAX = 4000, STEPS_MAX = 16 };
 
 static gt_interner *shared;
 
@@ -28,6 +28,9 @@ typedef struct trace {
     gt_interner *strings;
     gt_gpu_op ops[OPS_MAX];
     gt_host_event events[OPS_MAX];
+    gt_step_times
+        steps[STEPS_MAX]; /* all begin with the first op: how long each takes does not matter here */
+    uint32_t used_steps[STEPS_MAX];
     int64_t now_ns, waited_until_ns;
 } trace;
 
@@ -41,6 +44,10 @@ static trace *new_trace(size_t steps)
     t->schedule = (gt_schedule){.strings = t->strings, .ops = t->ops, .events = t->events};
     t->schedule.window.steps = steps;
     t->schedule.used_step_count = steps ? steps + 1 : 0;
+    t->schedule.steps = t->steps;
+    t->schedule.used_steps = t->used_steps;
+    assert_true(t->schedule.used_step_count <= STEPS_MAX);
+    for (uint32_t i = 0; i < t->schedule.used_step_count; i++) t->used_steps[i] = i;
     return t;
 }
 

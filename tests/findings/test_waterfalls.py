@@ -351,7 +351,7 @@ def check_documents(binary, folder):
     rows = sheet(folder, "waterfall")
     one = document["waterfalls"][0]
     if document["schema"] != "gputally-comparison/1" or document["baseline"] != {
-            "name": "a", "file": "x.json", "is_trace": True, "verdict": "usable with care", "distrust": None}:
+            "name": "a", "file": "x.json", "is_trace": True, "verdict": "good", "distrust": None}:
         found.append(f"{document['schema']}, {document['baseline']}")
     if (one["report"], one["a_ms"], one["b_ms"]) != ("b", float(rows[0]["a_ms"]), float(rows[-1]["b_ms"])):
         found.append(f"waterfall of {one['report']}: {one['a_ms']}, {one['b_ms']}")
@@ -359,7 +359,7 @@ def check_documents(binary, folder):
         found.append(f"contributions: {one['contributions']}")
     if [item["row"] for item in document["fail_if"]] != ["step_ms"]:
         found.append(f"fail_if: {document['fail_if']}")
-    if list(document["sheets"])[:2] != ["waterfall", "waterfall_parts"] or len(document["sheets"]["waterfall"]["rows"]) != len(rows):
+    if list(document["sheets"])[:3] != ["step_times", "waterfall", "waterfall_parts"] or len(document["sheets"]["waterfall"]["rows"]) != len(rows):
         found.append(f"sheets: {list(document['sheets'])}")
     with open(md_path, encoding="utf-8") as file:
         text = file.read()

@@ -331,7 +331,7 @@ def cases(binary):
     if ranks4:
         yield Case("four real ranks", same_as_python(binary, ranks4))
     else:
-        print("four real ranks: skipped, GPUTALLY_CONFORMANCE is not set")
+        print("skipped four real ranks: GPUTALLY_CONFORMANCE is not set")
 
 
 if __name__ == "__main__":

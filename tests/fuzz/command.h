@@ -164,7 +164,8 @@ static bool has_group(const gt_syntax *syntax, const gt_option_group *group)
     return false;
 }
 
-/* Whether the folder of --partials can be made: otherwise the process ends, as those of a crew must. */
+/* Whether the folder of --partials can be made: otherwise the process ends, as those of a process group must.
+ */
 static bool can_keep_partials(const gt_arguments *arguments)
 {
     struct stat status;

@@ -31,14 +31,14 @@ static const char text[] =
 static void make_sheets(const gt_linked_view *trace, gt_extension *extension)
 {
     gt_launchers launchers = gt_launchers_find(trace);
-    gt_ops *ops = gt_ops_new(trace, &launchers, extension);
+    gt_ops *ops = gt_ops_new(trace, &launchers, (gt_ops_options){.extension = extension});
     gt_table_free(gt_ops_summary(ops));
     gt_ops_free(ops);
     gt_perf *perf = gt_perf_new(trace, &launchers, NULL, (gt_perf_options){.extension = extension});
     gt_table_list sheets = {0};
     gt_op_sheets_make(perf, (gt_op_sheets_options){0}, &sheets);
     gt_table_list_free(&sheets);
-    gt_unified *unified = gt_unified_new(perf, true);
+    gt_unified *unified = gt_unified_new(perf, GT_STACKS_IN_COLUMNS);
     gt_table_free(gt_unified_summary(unified));
     gt_unified_free(unified);
     gt_perf_free(perf);

@@ -28,11 +28,6 @@ static void save_again(const gt_rank_collectives *c, int64_t rank)
     gt_image_free(&image);
 }
 
-static gt_rank_collectives *take(void *ranks, size_t rank)
-{
-    return ((gt_rank_collectives **)ranks)[rank];
-}
-
 static void check_tables(gt_table_list *tables)
 {
     for (size_t i = 0; i < tables->count; i++) check_table(tables->items[i]);
@@ -57,9 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     gt_rank_traces traces;
     gt_table_list tables = {0};
     gt_rank_traces_read(
-        &traces,
-        &(gt_rank_request){
-            .paths = paths, .rank_count = RANKS, .ready = take, .ready_context = ranks, .threads = 1});
+        &traces, &(gt_rank_request){.paths = paths, .rank_count = RANKS, .ready = ranks, .threads = 1});
     gt_collective_options options = {
         .world_size = RANKS, .gpus_per_node = 1, .heatmap = true, .facts = traces.facts};
     gt_aggregations_add(&options.aggregations, "mean", &error);

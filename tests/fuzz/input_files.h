@@ -30,8 +30,8 @@
 #define GT_FUZZ_INPUT_FILES_H
 
 #include "base/buffer.h"
-#include "crew/folder.h"
-#include "crew/part.h"
+#include "procs/folder.h"
+#include "procs/part.h"
 #include "image_sections.h"
 
 #include <errno.h>

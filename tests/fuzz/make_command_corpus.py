@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 
+from tests.captures import generate_captures as captures
 from tests.common import harness
 from tests.doctor import test_doctor
 from tests.findings import small_traces
@@ -168,6 +169,34 @@ def pytorch():
     for name in sorted(glob.glob(os.path.join(harness.FIXTURES, "pytorch", "*.json.gz"))):
         shutil.copy(name, "f.json.gz")
         yield ["pytorch", "f.json.gz", *make_all_options()]
+
+
+def inference():
+    """Captures that are aligned in every way, and damaged ones; steps by repetition."""
+    options = ["--group_by_parent_module", "--enable_kernel_summary", "--include_overlap_info", *OUT]
+    mm, relu = captures.Op("aten::mm", "gemm", dims=((4, 8), (8, 2))), captures.Op("aten::relu", "act")
+    gemm, act = captures.Kernel("gemm", 1100, 30), captures.Kernel("act", 1140, 10)
+    copy = captures.Kernel("Memcpy DtoD", 1160, 5, category="gpu_memcpy")
+    unnamed = [captures.Op("aten::mm", ("hipLaunchKernel", None)), relu]
+    launches = {"order": ([[gemm, act]], [[mm, relu]]), "skip": ([[gemm, act]], [[mm, captures.Op("lost", "lost"), relu]]),
+                "name": ([[act, gemm, copy]], [[mm, relu, captures.Op("aten::copy_", ("hipMemcpyAsync", None))]]),
+                "streams": ([[gemm, captures.Kernel("act", 1105, 10, 2), act]], [[mm, relu, relu]]),
+                "unnamed": ([[gemm, captures.Kernel("act", 1105, 10, 2)]], [unnamed]), "pieces": ([[gemm], [act]], [[mm], [relu]])}
+    for kernels, graphs in launches.values():
+        replay = captures.Replay().step(kernels, around=[("cpu_op", "my::graph")]).eager()
+        captures.write(".", replay, {"a.json": captures.capture(*graphs)}, [{"file": "a.json", "batch_size": 4, "mode": "FULL"}])
+        yield ["pytorch-inference", "replay.json", "--capture_folder", "capture", "--enable_pseudo_ops", "--include_call_stack", *options]
+        yield ["pytorch-inference", "replay.json", "--comparison_json_path", "replay.json", "--comparison_capture_folder", "capture",
+               "--capture_folder", "capture", *options]
+        os.remove("capture/execution_details.json")
+        yield ["pytorch-inference", "replay.json", "--capture_folder", "capture", *options]
+        yield ["report", "replay.json", "--capture_folder", "capture", *OUT]
+    steps = [captures.event("python_function", "main", 0, 1000)]
+    for i in range(4):
+        steps.append(captures.event("python_function", "step", 10 + 100 * i, 90))
+        steps += [captures.event("cpu_op", "aten::mm", 11 + 100 * i, 80), *traces.launch("k", 20 + 100 * i, 50 + 100 * i, 9, i + 1)]
+    write("steps.json", steps)
+    yield ["split", "steps.json", "-o", "out", "--store-single-iteration"]
 
 
 def extremes():
@@ -740,7 +769,7 @@ def doctor():
     yield ["doctor", "t.json", "n.csv", "missing", "--strict", "--quiet"]
 
 
-SCENARIOS = (rocprof, doctor, genesis, devices, extremes, pytorch, phase_methods, report_of_ranks, collective, partial, indexes, partials, query, sweep,
+SCENARIOS = (rocprof, doctor, genesis, devices, extremes, pytorch, inference, phase_methods, report_of_ranks, collective, partial, indexes, partials, query, sweep,
              single_runs, sweep_of_rocprof, jax, names, own_files, messages, compare, models, programs, run_plans, links)
 
 

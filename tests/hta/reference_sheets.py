@@ -113,7 +113,7 @@ def sets_of_rows(events, prepared, position):
 def without_last_step(events):
     first = {}  # name of a step -> its start on the host, which precedes that on the GPU
     for e in events:
-        if "user_annotation" in e["cat"] and re.match(r"ProfilerStep\s*#\s*\d+", e["name"]):
+        if ("user_annotation" in e["cat"] or e["cat"] == "cpu_op") and re.match(r"ProfilerStep\s*#\s*\d+", e["name"]):
             first[e["name"]] = min(first.get(e["name"], e["start"]), e["start"])
     if len(first) < 2:
         return events

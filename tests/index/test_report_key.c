@@ -30,10 +30,11 @@ static const struct {
     {"kernel_names", "mangled"},
 };
 /* These change no sheet. */
-static const char *const without_effect[] = {"threads",           "max_memory",  "csv_safe",
-                                             "extra_exact_times", "python_path", "extension_timeout"};
+static const char *const without_effect[] = {"threads",     "max_memory",  "csv_safe",
+                                             "no_csv_safe", "python_path", "extension_timeout"};
 /* With these a report depends on other files, and is not kept. */
-static const char *const with_files[] = {"gpu_arch_json_path", "comparison_json_path", "extension_file"};
+static const char *const with_files[] = {"gpu_arch_json_path", "comparison_json_path", "extension_file",
+                                         "eager_trace", "capture_folder"};
 
 static bool is_in(const char *name, const char *const *names, size_t count)
 {

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "stream/inflate.h"
 #include "stream/stream.h"
 
 #include <fcntl.h>
@@ -395,8 +396,10 @@ static void invalid_data_is_an_error(void **state)
     snprintf(message, sizeof message,
              "memory: the gzip data is invalid at byte %zu: the length does not match", data.len - 8);
     assert_fails(data, message);
-    data.at[10] |= 6; /* an undefined block type */
-    assert_fails(data, "memory: the gzip data is invalid at byte 11: there is no such kind of block");
+    data.at[10] |= 6; /* an undefined block type; ISA-L has read 8 bytes then */
+    assert_fails(data, gt_inflater_best() == &gt_inflater_own
+                           ? "memory: the gzip data is invalid at byte 11: there is no such kind of block"
+                           : "memory: the gzip data is invalid at byte 18: a block has an invalid header");
     free(data.at);
 
     data = zstd(text);

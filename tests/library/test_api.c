@@ -72,6 +72,50 @@ static void null_arguments_are_errors(void **state)
     gputally_report_free(report);
 }
 
+/* Every accessor takes every index, as a misspelt name gives SIZE_MAX; nothing is read past the sheet. */
+static void check_absent_cell(const gputally_sheet *sheet, size_t column, size_t row)
+{
+    char cell[8] = "before";
+    size_t len = 7;
+    assert_true(gputally_sheet_is_null(sheet, column, row));
+    assert_int_equal(gputally_sheet_int(sheet, column, row), 0);
+    assert_true(isnan(gputally_sheet_float(sheet, column, row)));
+    assert_string_equal(gputally_sheet_string(sheet, column, row, &len), "");
+    assert_int_equal(len, 0);
+    assert_int_equal(gputally_sheet_format(sheet, column, row, cell, sizeof cell), 0);
+    assert_string_equal(cell, "");
+    assert_int_equal(gputally_sheet_format(sheet, column, row, NULL, 8), 0);
+}
+
+static void indices_that_do_not_exist_read_as_null(void **state)
+{
+    (void)state;
+    gputally_report *report = gputally_report_make(TRACE, NULL, error, sizeof error);
+    assert_non_null(report);
+    const gputally_sheet *sheets[] = {NULL, gputally_report_find_sheet(report, "kernel_sumary"),
+                                      gputally_report_find_sheet(report, "kernel_summary"),
+                                      gputally_report_find_sheet(report, "gpu_timeline")};
+    assert_null(sheets[1]);
+    assert_non_null(sheets[2]);
+    for (size_t i = 0; i < sizeof sheets / sizeof *sheets; i++) {
+        size_t rows = gputally_sheet_row_count(sheets[i]), columns = gputally_sheet_column_count(sheets[i]);
+        const size_t past_columns[] = {columns, columns + 1, (size_t)INT64_MAX, SIZE_MAX / 2, SIZE_MAX};
+        const size_t past_rows[] = {rows, rows + 1, (size_t)INT64_MAX, SIZE_MAX / 2, SIZE_MAX};
+        for (size_t past = 0; past < 5; past++) {
+            size_t column = past_columns[past];
+            assert_string_equal(gputally_sheet_column_name(sheets[i], column), "");
+            assert_int_equal(gputally_sheet_column_type(sheets[i], column), GPUTALLY_STRING);
+            check_absent_cell(sheets[i], column, 0);
+            check_absent_cell(sheets[i], column, past_rows[past]);
+            for (size_t c = 0; c < columns; c++) check_absent_cell(sheets[i], c, past_rows[past]);
+        }
+    }
+    assert_null(gputally_report_sheet(report, SIZE_MAX));
+    assert_int_equal(gputally_report_kind(NULL), GPUTALLY_NONE);
+    gputally_report_free(report);
+    gputally_report_free(NULL);
+}
+
 static void collect(void *context, const char *text)
 {
     strncat(context, text, 400);
@@ -96,7 +140,7 @@ static void options_without_effect_are_warned_about(void **state)
 static void gives_the_sheets_and_their_cells(void **state)
 {
     (void)state;
-    gputally_options *plain = OPTIONS("no_extra_sheets", "true");
+    gputally_options *plain = OPTIONS("no_extra_sheets", "true", "no_findings", "true");
     gputally_report *report = gputally_report_make(TRACE, plain, error, sizeof error);
     gputally_options_free(plain);
     assert_non_null(report);
@@ -132,9 +176,9 @@ static void gives_the_sheets_and_their_cells(void **state)
 static void makes_the_requested_sheets(void **state)
 {
     (void)state;
-    gputally_options *options =
-        OPTIONS("no_extra_sheets", "true", "disable_kernel_summary", "true", "kernel_details", "true",
-                "topk_kernels", "2", "short_kernel_study", "true", "short_kernel_histogram_bins", "7");
+    gputally_options *options = OPTIONS(
+        "no_extra_sheets", "true", "no_findings", "true", "disable_kernel_summary", "true", "kernel_details",
+        "true", "topk_kernels", "2", "short_kernel_study", "true", "short_kernel_histogram_bins", "7");
     gputally_report *report = gputally_report_make(TRACE, options, error, sizeof error);
     gputally_options_free(options);
     assert_non_null(report);
@@ -266,10 +310,29 @@ static void reports_a_jax_profile(void **state)
         gputally_report_make(GT_TESTS "/fixtures/jax/products.xplane.pb.gz", NULL, error, sizeof error);
     assert_non_null(report);
     assert_int_equal(gputally_report_kind(report), GPUTALLY_JAX);
-    assert_string_equal(gputally_sheet_name(gputally_report_sheet(report, 0)), "gpu_timeline");
+    assert_string_equal(gputally_sheet_name(gputally_report_sheet(report, 0)), "overview");
     const gputally_sheet *gemm = gputally_report_find_sheet(report, "op_gemm");
     assert_int_equal(gputally_sheet_row_count(gemm), 2);
     assert_true(fabs(float_at(gemm, "GFLOPS_first", 0) - 2e-9 * 4 * 128 * 512 * 256) < 1e-12);
+    gputally_report_free(report);
+}
+
+/* Two launches of 1.5 and 0.5 µs. */
+static void reports_metrics_of_nsight_compute(void **state)
+{
+    (void)state;
+    gputally_report *report = report_of("\"ID\",\"Kernel Name\",\"gpu__time_duration.sum\"\n"
+                                        "\"\",\"\",\"ns\"\n"
+                                        "\"0\",\"a\",\"1,500\"\n"
+                                        "\"1\",\"a\",\"500\"\n",
+                                        NULL);
+    if (!report) fail_msg("%s", error);
+    assert_int_equal(gputally_report_kind(report), GPUTALLY_NCU);
+    const gputally_sheet *kernels = gputally_report_find_sheet(report, "ncu_kernels");
+    assert_int_equal(gputally_sheet_row_count(kernels), 1);
+    assert_true(fabs(float_at(kernels, "total_us", 0) - 2.0) < 1e-12);
+    assert_false(gputally_report_write_html(report, "/nonexistent/page.html", error, sizeof error));
+    assert_string_equal(error, "there is no page on metrics of Nsight Compute");
     gputally_report_free(report);
 }
 
@@ -297,6 +360,26 @@ static void options_are_checked(void **state)
         assert_false(gputally_options_set(options, invalid[i][0], invalid[i][1], error, sizeof error));
         assert_string_equal(error, expected);
     }
+    /* As on the command line; a Python slice would keep all rows but the last five. */
+    static const struct {
+        const char *name, *below, *least;
+    } numbers[] = {{"topk_ops", "-5", "0"},
+                   {"topk_roofline_ops", "-1", "0"},
+                   {"topk_short_kernels", "-1", "0"},
+                   {"topk_kernels", "-1", "0"},
+                   {"short_kernel_threshold_us", "-1", "0"},
+                   {"short_kernel_histogram_bins", "0", "1"},
+                   {"micro_idle_thresh_us", "-1", "0"},
+                   {"extra_kernel_delay_us", "-1", "0"},
+                   {"extra_max_queue_length", "0", "1"}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        char expected[128];
+        snprintf(expected, sizeof expected, "%s: must be at least %s, got %s", numbers[i].name,
+                 numbers[i].least, numbers[i].below);
+        assert_false(gputally_options_set(options, numbers[i].name, numbers[i].below, error, sizeof error));
+        assert_string_equal(error, expected);
+        assert_true(gputally_options_set(options, numbers[i].name, numbers[i].least, error, sizeof error));
+    }
     gputally_options_free(options);
     gputally_options_free(NULL);
 }
@@ -314,12 +397,44 @@ static void says_what_went_wrong(void **state)
     assert_null(gputally_report_make("/nonexistent/trace.json", NULL, NULL, 0));
 }
 
+/* A report on as many ops needs 60 MiB. */
+static void a_limit_of_memory_is_kept(void **state)
+{
+    (void)state;
+    enum { OPS = 700000 };
+    char path[] = "/tmp/gputally-ops-XXXXXX.json";
+    FILE *file = fdopen(mkstemps(path, 5), "w");
+    assert_non_null(file);
+    fputs("{\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"gemm\",\"pid\":0,\"tid\":1,\"ts\":1,"
+          "\"dur\":1}",
+          file);
+    for (int i = 1; i <= OPS; i++)
+        fprintf(file,
+                ",{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mm\",\"pid\":1,\"tid\":1,\"ts\":%d,"
+                "\"dur\":1}",
+                2 * i);
+    fputs("]}", file);
+    assert_int_equal(fclose(file), 0);
+    gputally_options *options = OPTIONS("max_memory", "32M");
+    assert_null(gputally_report_make(path, options, error, sizeof error));
+    assert_string_equal(error,
+                        "max_memory: 32 MiB are too few; raise the limit, or use fewer threads (--threads), "
+                        "an index (--index) or a part of the trace (gputally split)");
+    gputally_options_free(options);
+    options = OPTIONS("max_memory", "1G");
+    gputally_report *report = gputally_report_make(path, options, error, sizeof error);
+    assert_non_null(report);
+    gputally_report_free(report);
+    gputally_options_free(options);
+    remove(path);
+}
+
 static void writes_every_document(void **state)
 {
     (void)state;
     char folder[] = "/tmp/gputally-api-XXXXXX", path[64];
     assert_non_null(mkdtemp(folder));
-    gputally_options *plain = OPTIONS("no_extra_sheets", "true");
+    gputally_options *plain = OPTIONS("no_extra_sheets", "true", "no_findings", "true");
     gputally_report *report = gputally_report_make(TRACE, plain, error, sizeof error);
     gputally_options_free(plain);
     assert_non_null(report);
@@ -399,14 +514,17 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(version_is_the_programs),
         cmocka_unit_test(null_arguments_are_errors),
+        cmocka_unit_test(indices_that_do_not_exist_read_as_null),
         cmocka_unit_test(options_without_effect_are_warned_about),
         cmocka_unit_test(gives_the_sheets_and_their_cells),
         cmocka_unit_test(makes_the_requested_sheets),
         cmocka_unit_test(reports_a_pytorch_trace),
         cmocka_unit_test(invalid_pytorch_options_are_errors),
         cmocka_unit_test(reports_a_jax_profile),
+        cmocka_unit_test(reports_metrics_of_nsight_compute),
         cmocka_unit_test(options_are_checked),
         cmocka_unit_test(says_what_went_wrong),
+        cmocka_unit_test(a_limit_of_memory_is_kept),
         cmocka_unit_test(writes_every_document),
         cmocka_unit_test(never_overwrites_its_input),
         cmocka_unit_test(warnings_go_to_the_handler),

@@ -682,8 +682,8 @@ static void errors_are_messages(void **state)
     process_state *before = take_state();
     static const char *const wrong[][2] = {
         {"missing.json", "missing.json"},
-        {"out", "no rocprofv3 files, JAX profile or Nsight Systems export"},
-        {"hosts", "2 profiles, one per host"},
+        {"out", "no rocprofv3 files, JAX profile or nsys export; name a PyTorch trace itself"},
+        {"hosts", "this folder has 2 traces; choose one, such as "},
         {"empty", "unsupported input"}};
     write_bytes(in_folder("empty"), "", 0);
     for (size_t i = 0; i < LENGTH(wrong); i++) {

@@ -123,7 +123,7 @@ MADENGINE_NOW = "`gputally run`"
 TOOL_NOW = "a tool of `gputally run`, which runs rocprofv3 itself"
 PROFILER_NOW = "not gputally's: ROCm"
 
-# Files of the shell blocks are in tests/run/test_seed_commands.py, which runs them.
+# Files of the shell blocks are in tests/run/seed_commands.py, which runs them.
 MADENGINE = Document("004", "madengine", "ROCprofv3 Profiling Configurations (madengine; [in detail](run.md#the-madengine-document-line-by-line))", (("[options]", "--hip-trace"), ("<application>", "true")), (
     *(Row(line, MADENGINE_NOW) for line in (20, 36, 52, 69, 85)),
     Row(101, "`gputally build`", ("build_manifest.json",)),

@@ -93,18 +93,18 @@ def test_changed_wrappers_are_written_again(binary):
 
 
 def test_files_of_others(binary):
-    """They are named, and nothing is written; --force replaces them, but never a folder."""
+    """They are named, and nothing is written; --force sets them aside, but never a folder."""
     with Place(binary) as place:
         script = place.write("old names/scripts/gemm_analysis/process_comms.py", "print('mine')\n")
         done = place.call("old names", code=1)
-        assert f"{script}: not written by gputally links; --force replaces it" in done.stderr, done.stderr
+        assert f"{script}: not written by gputally links; --force sets it aside, and --remove puts it back" in done.stderr, done.stderr
         elsewhere = place.write("elsewhere.py", "print('mine, too')\n")
         linked = os.path.join(place.links, "generate_perf_report_jax.py")
         os.symlink(elsewhere, linked)
         os.symlink("/usr/bin/env", os.path.join(place.links, "madengine"))
         done = place.call("old names", code=1)
         assert "3 old names are in the way, not written by gputally links: madengine, generate_perf_report_jax.py, " \
-               "scripts/gemm_analysis/process_comms.py; --force replaces them" in done.stderr, done.stderr
+               "scripts/gemm_analysis/process_comms.py; --force sets them aside, and --remove puts them back" in done.stderr, done.stderr
         assert len(files_under(place.links)) == 3
         place.call("old names", "--remove")
         assert len(files_under(place.links)) == 3 and open(script).read() == "print('mine')\n"
@@ -121,9 +121,58 @@ def test_files_of_others(binary):
         os.makedirs(os.path.join(place.links, "generate_perf_report_rocprof.py"))
         done = place.call("old names", code=1)
         assert "6 old names are in the way" in done.stderr and "madengine (a folder), " in done.stderr, done.stderr
-        assert "generate_perf_report_rocprof.py (a folder), " in done.stderr and " and 1 more; --force replaces files, but no folders" in done.stderr
+        assert "generate_perf_report_rocprof.py (a folder), " in done.stderr and " and 1 more; --force sets files aside, but no folders" in done.stderr
         assert "2 old names are in the way" in place.call("old names", "--force", code=1).stderr
         assert len(os.listdir(place.links)) == 6
+
+
+AORTA = ["run_train_various_channels.sh", "run_tracelens_analysis.sh", "rocprof_cu_only.yaml", "analyze_gemm_reports.py", "process_comms.py"]
+
+
+def everything(folder):
+    """{path: (mode, time, contents or target)} of all files and links, hidden ones too."""
+    found = {}
+    for below, _, names in os.walk(folder):
+        for name in names:
+            path = os.path.join(below, name)
+            status = os.lstat(path)
+            data = os.readlink(path) if os.path.islink(path) else open(path, "rb").read()
+            found[os.path.relpath(path, folder)] = (status.st_mode, status.st_mtime_ns, data)
+    return found
+
+
+def test_originals_are_put_back(binary):
+    """In a checkout: --force sets the scripts aside, --remove puts them back as they were; no original is ever lost."""
+    with Place(binary) as place:
+        for number, name in enumerate(AORTA):
+            place.write(f"old names/scripts/gemm_analysis/{name}", f"# aorta's own {name}\n", (0o755, 0o644, 0o600, 0o664, 0o750)[number])
+        place.write("old names/src/aorta.py", "import this\n")
+        for target, name in (("../bin/no such program", "madengine"), ("src/aorta.py", "generate_perf_report.py")):
+            os.symlink(target, os.path.join(place.links, name))
+        before, kept = everything(place.links), os.path.join(place.links, ".gputally-originals")
+        assert "7 old names are in the way" in place.call("old names", code=1).stderr and everything(place.links) == before
+        said = place.call("old names", "--force").stdout
+        assert "7 files were in the way and are kept in .gputally-originals; to put them back:\n  gputally links --remove '" in said, said
+        script = os.path.join(place.links, "scripts/gemm_analysis", AORTA[0])
+        assert subprocess.run([script, "--version"], capture_output=True, text=True, check=True).stdout.startswith("gputally")
+        assert everything(kept) == {name: state for name, state in before.items() if name != "src/aorta.py"}
+        # Again, also after an update: nothing more is set aside.
+        assert "in the way" not in place.call("old names").stdout
+        assert "in the way" not in place.call("old names", "--program", "../bin/gputally").stdout
+        # Somebody takes one back (git checkout) and changes another: the copy that is the same is dropped, the others are not lost.
+        back, changed, gone = (os.path.join("scripts/gemm_analysis", name) for name in AORTA[1:4])
+        shutil.copy2(os.path.join(kept, back), os.path.join(place.links, back))
+        place.write(os.path.join("old names", changed), "# changed\n")
+        os.remove(os.path.join(place.links, gone))
+        done = place.call("old names", "--force", code=1).stderr
+        assert f"{changed}: another original is already kept as {place.links}/.gputally-originals/{changed}; remove one of them" in done, done
+        assert open(os.path.join(place.links, back)).read() == f"# aorta's own {AORTA[1]}\n"  # not set aside, as nothing was written
+        said = place.call("old names", "--remove").stdout
+        assert "put back 5 files that were in the way" in said and "2 files of these names are not ours and stay" in said, said
+        assert everything(place.links) == {**before, changed: everything(place.links)[changed], f".gputally-originals/{changed}": before[changed]}
+        os.remove(os.path.join(place.links, changed))
+        place.call("old names", "--remove")
+        assert everything(place.links) == before and not os.path.exists(kept)
 
 
 def test_program_of_another_name(binary):

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Every command line of the five documents, as printed, in a folder into which `gputally links` has written the old names: each ends
-with status 0 and writes the files that the document names (seed_table.py). Skipped without the documents.
+"""Every shell block of the five documents, as printed, in a folder into which `gputally links` has written the old names: each ends
+with status 0 and writes the files that the document names (seed_table.py). Without the documents, the commands are those of the table
+in docs/differences.md, which is compared with the documents where they are.
 
 Placeholders are filled from the table. Docker and pip are stand-ins that do nothing, torchrun is one that leaves traces, and
-rocprofv3 is the real launcher where there is one (tests/run/launchers.py). The shell commands of madengine's document are run by
-tests/run/test_seed_commands.py.
+rocprofv3 is the real launcher where there is one (tests/run/launchers.py). The blocks of madengine's document run in projects with
+models (tests/run/seed_commands.py): with stand-ins for docker and SLURM, on a real SLURM, and in containers of podman.
 
-    python3 -m tests.links.test_seed_documents --bin build/gputally [TEXT]            only documents with TEXT in their names
+    python3 -m tests.links.test_seed_documents --bin build/gputally [TEXT]            only tests with TEXT in their names
     python3 -m tests.links.test_seed_documents --bin build/gputally --write_docs      writes the table of docs/differences.md
 """
 import argparse
@@ -20,12 +21,13 @@ import subprocess
 import sys
 import threading
 import zipfile
+from typing import NamedTuple
 
 from tests.common import harness
 from tests.links import seed_table
-from tests.links.command_lines import command_lines
+from tests.links.command_lines import FENCE, PROGRAMS, command_lines
 from tests.phases import test_methods as phases
-from tests.run import test_seed_commands
+from tests.run import seed_commands
 from tests.run.launchers import PROGRAM as HIP_PROGRAM
 from tests.run.launchers import Run, which
 from tests.run.test_profiling_runs import equal
@@ -69,9 +71,9 @@ dict_cat2names_extension = {"my_category": ["aten::mm", "aten::add"]}
 # ---- documents ----
 
 def text_of(document):
-    paths = glob.glob(os.path.join(test_seed_commands.SEEDS, document.number + "_*.txt"))
+    paths = glob.glob(os.path.join(seed_commands.SEEDS, document.number + "_*.txt"))
     if not paths:
-        raise harness.Skipped(f"no document {document.number} in {test_seed_commands.SEEDS}")
+        raise harness.Skipped(f"no document {document.number} in {seed_commands.SEEDS}")
     with open(paths[0], encoding="utf-8") as file:
         return file.read()
 
@@ -81,6 +83,53 @@ def lines_of(document):
     found = command_lines(text_of(document))
     equal([command.line for command in found], [row.line for row in document.rows])
     return list(zip(found, document.rows))
+
+
+class Block(NamedTuple):
+    line: int      # of its first command
+    text: str      # as printed
+    rows: tuple    # of its commands
+
+
+def printed_blocks(document):
+    """The shell blocks of the document: those that say so, and others that begin with a program."""
+    lines, found, begin = text_of(document).splitlines(), [], None
+    for number, line in enumerate(lines, 1):
+        fence = FENCE.match(line)
+        if begin is None and fence:
+            begin, language = number, fence.group(1)
+        elif line.startswith("```"):
+            inside = lines[begin:number - 1]
+            if language in ("bash", "sh", "shell") or not language and any(PROGRAMS.match(text) for text in inside):
+                rows = tuple(row for row in document.rows if begin < row.line < number)
+                assert rows or all(text.startswith("#") for text in inside), f"{document.name}, line {begin}: a shell block without a row in seed_table.py"
+                found.append(Block(begin + 1, "\n".join(inside) + "\n", rows))
+            begin = None
+    return found
+
+
+def listed_blocks(document):
+    """The same from the table of docs/differences.md, where a command is one line: neighbours are a block."""
+    with open(DOCS, encoding="utf-8") as file:
+        table = file.read().split(f"\n**{document.name}**: ")[1].split("\n\n")[1]
+    listed = {int(line): text.replace("\\|", "|") for line, text in re.findall(r"^\| (\d+) \| `(.*?)` \| ", table, re.M)}
+    equal([row.line for row in document.rows], list(listed))
+    found = []
+    for row in document.rows:
+        if row.now.startswith(("a tool", "not gputally's: how", "reads the view")):
+            continue
+        if found and row.line - found[-1].rows[-1].line <= 3:
+            found[-1] = Block(found[-1].line, found[-1].text + listed[row.line] + "\n", (*found[-1].rows, row))
+        else:
+            found.append(Block(row.line, listed[row.line] + "\n", (row,)))
+    return found
+
+
+def blocks_of(document):
+    try:
+        return printed_blocks(document)
+    except harness.Skipped:
+        return listed_blocks(document)
 
 
 # ---- folders ----
@@ -109,27 +158,35 @@ class Folder(Run):
             file.write(data if isinstance(data, bytes) else data.encode())
         os.chmod(os.path.normpath(path), mode)
 
-    def run_line(self, text, row, below=""):
-        """Runs a command in the folder and checks the files that it has written."""
-        work = os.path.join(self.path, f"copy of line {row.line}") if row.alone else self.work
-        for target, source in row.copies:
-            shutil.copytree(os.path.join(self.work, source), os.path.join(self.work, target))
-        if row.alone:
-            shutil.copytree(self.work, work, symlinks=True, ignore=shutil.ignore_patterns("experiments"))
-        for pattern in row.files:
+    def run(self, text, block, work=None):
+        """Runs a block in a folder and checks the files that it has written."""
+        work = work or self.work
+        done = subprocess.run(["bash", "-e", "-c", text], cwd=work, env=self.variables, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=harness.WALL_SECONDS)
+        problems = [] if done.returncode == 0 else [f"exit status {done.returncode}: {done.stderr[-2000:]}"]
+        for row in block.rows:
+            for pattern in row.files:
+                found = [path for path in glob.glob(os.path.join(glob.escape(work), pattern), recursive=True) if os.path.getsize(path)]
+                if not found:
+                    problems.append(f"no {pattern}")
+                for path in found:
+                    if path.endswith(".xlsx"):
+                        sheets = re.findall(r'<sheet name="([^"]*)"', zipfile.ZipFile(path).read("xl/workbook.xml").decode())
+                        problems += [f"{pattern}: no sheet {name} in {sheets}" for name in row.sheets if name not in sheets]
+        return [f"line {block.line}: {problem}" for problem in problems]
+
+    def prepare(self, block):
+        """Makes the folders that the block needs; what it must write is not there before. Returns the folder in which it runs."""
+        work = self.work
+        for row in block.rows:
+            for target, source in row.copies:
+                shutil.copytree(os.path.join(self.work, source), os.path.join(self.work, target), dirs_exist_ok=True)
+        if any(row.alone for row in block.rows):
+            work = os.path.join(self.path, f"copy of line {block.line}")
+            shutil.copytree(self.work, work, symlinks=True)
+        for pattern in (pattern for row in block.rows if not row.alone for pattern in row.files):
             for path in glob.glob(os.path.join(glob.escape(work), pattern), recursive=True):
                 os.remove(path)
-        done = subprocess.run(["bash", "-c", text + "\n"], cwd=os.path.join(work, below), env=self.variables, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=harness.WALL_SECONDS)
-        problems = [] if done.returncode == 0 else [f"exit status {done.returncode}: {done.stderr[-2000:]}"]
-        for pattern in row.files:
-            found = [path for path in glob.glob(os.path.join(glob.escape(work), pattern), recursive=True) if os.path.getsize(path)]
-            if not found:
-                problems.append(f"no {pattern}")
-            for path in found:
-                if path.endswith(".xlsx"):
-                    sheets = re.findall(r'<sheet name="([^"]*)"', zipfile.ZipFile(path).read("xl/workbook.xml").decode())
-                    problems += [f"{pattern}: no sheet {name} in {sheets}" for name in row.sheets if name not in sheets]
-        return [f"line {row.line}: {problem}" for problem in problems]
+        return work
 
 
 def prepare_rocprof(folder):
@@ -174,25 +231,41 @@ def filled(document, text):
 
 
 def run_document(binary, document):
-    pairs, problems, waiting, below = lines_of(document), [], [], ("", -1)
+    problems, waiting = [], []
     with Folder(binary) as folder:
         PREPARE[document.number](folder)
-        for command, row in pairs:
-            text = filled(document, command.text)
-            if row.alone:
-                ready = threading.Thread(target=lambda text=text, row=row: problems.extend(folder.run_line(text, row)))
-                ready.start()
-                waiting.append(ready)
-                while not os.path.exists(os.path.join(folder.path, f"copy of line {row.line}", "experiments")) and ready.is_alive():
-                    ready.join(0.05)  # its copy of the folder is as the lines before it left it
+        for block in blocks_of(document):
+            text, work = filled(document, block.text), folder.prepare(block)
+            if work == folder.work:
+                problems += folder.run(text, block)
                 continue
-            problems += folder.run_line(text, row, below[0] if below[1] == command.block else "")
-            if text.startswith("cd "):  # for the rest of its block
-                below = (text[3:], command.block)
+            # It mostly waits: at the same time as the others, in its copy of the folder.
+            waiting.append(threading.Thread(target=lambda text=text, block=block, work=work: problems.extend(folder.run(text, block, work))))
+            waiting[-1].start()
         for thread in waiting:
             thread.join()
         assert not problems, "\n".join(problems)
         CHECKS.get(document.number, lambda _: None)(folder)
+
+
+class Started:
+    """A test that begins at once and mostly waits; calling it waits for its end."""
+
+    def __init__(self, function):
+        self.problem = None
+        self.thread = threading.Thread(target=self.run, args=(function,))
+        self.thread.start()
+
+    def run(self, function):
+        try:
+            function()
+        except BaseException as problem:
+            self.problem = problem
+
+    def __call__(self):
+        self.thread.join()
+        if self.problem:
+            raise self.problem
 
 
 def check_extension(folder):
@@ -206,39 +279,46 @@ def check_extension(folder):
 
 
 def check_profiled_runs(folder):
-    """rocprofv3 got the job file of the command line, and --stats only without one."""
-    text = " ".join(open(path).read() for path in glob.glob(os.path.join(glob.escape(folder.path), "copy of line *", "experiments/*/nccl_thread_sweep_*.log")))
-    assert "Running with RCCL_THREADS_PER_BLOCK=512, NCCL_MAX_NCHANNELS=42" in text, text[:2000]
-    for path in glob.glob(os.path.join(glob.escape(folder.path), "copy of line *", "experiments/*/sweep.json")):
-        with open(path) as file:
-            record = json.load(file)
-        line = int(re.search(r"copy of line (\d+)", path).group(1))
-        words = {tuple(run["argv"][:run["argv"].index("--")]) if "--" in run["argv"] else () for run in record["points"]}
-        assert len(record["points"]) == (6 if line in (51, 132) else 8) and {run["status"] for run in record["points"]} == {"SUCCESS"}, path
-        job = {51: "rocprof_cu_only", 132: "rocprof_top5_kernels", 197: "rocprof_top5_kernels", 206: "rocprof_cu_only"}.get(line)
-        for options in words:
-            equal((line, bool(options), job is None or f"scripts/gemm_analysis/{job}.yaml" in options, "--stats" in options), (line, line not in (24, 172), True, line == 178))
+    """rocprofv3 got the job file of the command line, and --stats only without one; the job file of the kernels names them exactly."""
+    jobs = {51: "rocprof_cu_only", 132: "rocprof_top5_kernels", 197: "rocprof_top5_kernels", 206: "rocprof_cu_only"}
+    for block in blocks_of(seed_table.GEMMS):
+        rows = [row for row in block.rows if row.alone]
+        work = os.path.join(glob.escape(folder.path), f"copy of line {block.line}", "experiments")
+        sweeps = sorted(path for path in glob.glob(os.path.join(work, "*", "sweep.json")))
+        equal((block.line, len(sweeps)), (block.line, len(rows)))  # those that were there before have none
+        for row, path in zip(rows, sweeps):
+            with open(path) as file:
+                record = json.load(file)
+            line = row.line
+            equal((line, len(record["points"]), {run["status"] for run in record["points"]}), (line, 6 if line in (51, 132) else 8, {"SUCCESS"}))
+            for run in record["points"]:
+                options = run["argv"][:run["argv"].index("--")] if "--" in run["argv"] else []
+                equal((line, bool(options), line not in jobs or f"scripts/gemm_analysis/{jobs[line]}.yaml" in options, "--stats" in options), (line, line not in (24, 172), True, line == 178))
+    with open(folder.file("scripts/gemm_analysis/rocprof_top5_kernels.yaml")) as file:
+        regex = re.search(r"kernel_include_regex: '(.*)'", file.read()).group(1)
+    equal([bool(re.search(regex, name)) for name in (generate_sweep.K1, generate_sweep.K1 + "_long", "x" + generate_sweep.K2)], [True, False, False])
 
 
 CHECKS = {"001": check_extension, "003": check_profiled_runs}
 
 
-def block_of(command):
-    """The row of test_seed_commands.BLOCKS that runs a shell command of madengine's document."""
-    blocks = [block for block in re.findall(r"^```bash\n(.*?)^```", text_of(seed_table.MADENGINE), re.M | re.S) if command.text in block]
-    rows = [row for row in test_seed_commands.BLOCKS if row[0] in blocks[0]]
-    equal((command.text, len(blocks), len(rows)), (command.text, 1, 1))
-    return rows[0]
-
-
-def run_madengine(binary):
-    """test_seed_commands.py runs the blocks; it must know each of these lines. Those in backticks run here."""
+def inline_commands(binary):
+    """The commands of madengine's document that are not in blocks: printed in backticks."""
     with Folder(binary) as folder:
         for command, row in lines_of(seed_table.MADENGINE):
-            if command.kind == "shell":
-                block_of(command)
-            elif command.kind == "inline":
-                equal(folder.run_line(filled(seed_table.MADENGINE, command.text), row), [])
+            if command.kind == "inline":
+                equal(folder.run(filled(seed_table.MADENGINE, command.text), Block(row.line, command.text, (row,))), [])
+
+
+def madengine_tests(binary):
+    """One test per shell block and way to run it."""
+    try:
+        text = text_of(seed_table.MADENGINE)
+    except harness.Skipped:
+        text = None
+    blocks = blocks_of(seed_table.MADENGINE)
+    tests = seed_commands.tests(binary, [block.text for block in blocks], text)
+    return tests + ([("madengine, inline", lambda: inline_commands(binary))] if text else [])
 
 
 # ---- the table of the documentation ----
@@ -252,7 +332,8 @@ def short_list(files):
 def tested(document, command, row):
     files = row.files
     if document is seed_table.MADENGINE and command.kind == "shell" and not files:
-        files = block_of(command)[2]
+        block, = (block for block in printed_blocks(document) if row in block.rows)
+        files = seed_commands.row_of(block.text)[2]
     text = f"exit 0; {short_list(files)}" if files else "exit 0"
     return text + (", with the sheets that are named" if row.sheets else "")
 
@@ -305,8 +386,9 @@ def main():
     binary = harness.require_binary(options.bin)
     print("with", which())
     tests = [(document.name, lambda document=document: run_document(binary, document)) for document in seed_table.DOCUMENTS[:-1]]
-    tests += [("madengine", lambda: run_madengine(binary)), ("extraction", check_extraction), ("table", check_table)]
-    return harness.run_functions([(name, test) for name, test in tests if options.only in name])
+    tests += madengine_tests(binary) + [("extraction", check_extraction), ("table", check_table)]
+    tests = [(name, test) for name, test in tests if options.only in name]
+    return harness.run_functions([(name, Started(test) if name == seed_table.GEMMS.name else test) for name, test in sorted(tests, key=lambda t: t[0] == seed_table.GEMMS.name)])
 
 
 if __name__ == "__main__":

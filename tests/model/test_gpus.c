@@ -295,6 +295,51 @@ static void names_are_matched(void **state)
     }
 }
 
+/* ---- GPUs without a name ---- */
+
+/* What HIP reports, in bytes: that of MI300X is from a trace, others are the GiB of AMD's table less a
+ * little.
+ */
+#define GIB(gib) ((uint64_t)(gib) << 30)
+static const struct {
+    gt_amd_properties gpu;
+    const char *name; /* NULL: unknown */
+    const char *arch; /* NULL: no rates */
+} unnamed[] = {
+    {{9, 4, 304, 0, 206141652992}, "AMD Instinct MI300X", "MI300X"},
+    {{9, 4, 304, 2100, GIB(192)}, "AMD Instinct MI300X", "MI300X"},
+    {{9, 4, 304, 0, GIB(256) - 1}, "AMD Instinct MI325X", "MI325X"},
+    {{9, 4, 304, 0, 0}, "AMD Instinct MI300X or MI325X", NULL},
+    {{9, 4, 304, 0, GIB(96)}, NULL, NULL},
+    {{9, 4, 228, 0, GIB(126)}, "AMD Instinct MI300A", "MI300A"},
+    {{9, 4, 38, 0, GIB(192)}, NULL, NULL},  /* CPX */
+    {{9, 4, 152, 0, GIB(192)}, NULL, NULL}, /* DPX */
+    {{9, 4, 80, 0, GIB(192)}, NULL, NULL},
+    {{9, 5, 256, 0, GIB(288) - 1}, "AMD Instinct MI350X or MI355X", NULL},
+    {{9, 5, 256, 2200, GIB(288) - 1}, "AMD Instinct MI350X", "MI350X"},
+    {{9, 5, 256, 2400, GIB(288) - 1}, "AMD Instinct MI355X", "MI355X"},
+    {{9, 0, 110, 0, 68702699520}, "AMD Instinct MI250X GCD", "MI250X_GCD"},
+    {{9, 0, 104, 0, 68702699520}, "AMD Instinct MI210 or MI250 GCD", NULL},
+    {{9, 0, 120, 0, 34342961152}, "AMD Instinct MI100", NULL},
+    {{9, 0, 132, 0, 85000000000}, NULL, NULL}, /* that of an H100 */
+    {{0, 0, 0, 0, 0}, NULL, NULL},
+    {{9, 4, 304, 0, UINT64_MAX}, NULL, NULL},
+};
+
+static void unnamed_gpus_are_known_by_properties(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < GT_LENGTH(unnamed); i++) {
+        gt_buffer name = {0};
+        bool found = gt_amd_gpu_add_name(&unnamed[i].gpu, &name);
+        assert_int_equal(found, unnamed[i].name != NULL);
+        assert_string_equal(gt_buffer_str(&name).bytes, found ? unnamed[i].name : "");
+        const gt_gpu_arch *arch = gt_gpu_arch_match(gt_buffer_str(&name).bytes);
+        assert_string_equal(arch ? arch->name : "", unnamed[i].arch ? unnamed[i].arch : "");
+        gt_buffer_free(&name);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -302,6 +347,7 @@ int main(void)
         cmocka_unit_test(figures_are_consistent),
         cmocka_unit_test(sets_of_figures),
         cmocka_unit_test(names_are_matched),
+        cmocka_unit_test(unnamed_gpus_are_known_by_properties),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -192,7 +192,7 @@ def hostile_names(binary):
     names = ["<script>alert(1)</script>", "x" * 40000, "\u202eevil", "a\tb", "=1+1", ""]
     text = raw({"gpu__time_duration.sum": "ns", "</script>": "%"}, *((launch(n, name or "-"), "5", "1") for n, name in enumerate(names)))
     _, sheets = run(binary, text.encode() + b'"9","1","a","h","\xff\xfe","1","7","(1)","(1)","0","9","3","1"\n')
-    equal(sorted(r["kernel"] for r in sheets["ncu_kernels"])[0], "-")
+    equal(sorted(r["kernel"] for r in sheets["ncu_kernels"])[:2], ["'=1+1", "-"])  # no formula
     equal(len(sheets["ncu_kernels"]), 7)
     assert "x" * 40000 in [r["kernel"] for r in sheets["ncu_kernels"]]
     assert "\ufffd\ufffd" in [r["kernel"] for r in sheets["ncu_kernels"]]

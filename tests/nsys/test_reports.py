@@ -273,12 +273,12 @@ def payloads(test):
     test.tally.add("NCCL payload: fields outside", problems + (["read"] if "nccl_messages" in found else []))
 
     def order(run):
-        sizes = ((1, 100, "b"), (1, 100, "b"), (2, 200, "a"), (9, 4000, "z"), (1, 200, "a"))
+        sizes = ((1, 100, "B"), (1, 100, "B"), (2, 200, "A"), (9, 4000, "Z"), (1, 200, "A"))
         run["NVTX_EVENTS"] = [{"start": 0, "end": 1000, "eventType": 59, "globalTid": maker.global_tid(A, 1), "text": "nccl" + name,
                                "binaryData": maker.payload(communicator, size)} for communicator, size, name in sizes]
     _, found, problems = sheets(test, export(test, order))
-    problems += differs(found, "nccl_messages", [["ncclz", "0x0000000000000009", 4000, 1, 4000, 0.001], ["nccla", "0x0000000000000001", 200, 1, 200, 0.001],
-                                                 ["nccla", "0x0000000000000002", 200, 1, 200, 0.001], ["ncclb", "0x0000000000000001", 100, 2, 200, 0.002]])
+    problems += differs(found, "nccl_messages", [["ncclZ", "0x0000000000000009", 4000, 1, 4000, 0.001], ["ncclA", "0x0000000000000001", 200, 1, 200, 0.001],
+                                                 ["ncclA", "0x0000000000000002", 200, 1, 200, 0.001], ["ncclB", "0x0000000000000001", 100, 2, 200, 0.002]])
     test.tally.add("the order of nccl_messages", problems)
 
 

@@ -400,9 +400,9 @@ def test_package_mpi_through_the_helper():
     need("mpirun.openmpi", "mpirun.mpich")
     portable = program()
     helper = os.path.join(os.path.dirname(portable), "..", "libexec/gputally/gputally-helper")
-    run([common.PYTHON, "-m", "tests.crew.test_helper", "--bin", helper], cwd=ROOT)
+    run([common.PYTHON, "-m", "tests.procs.test_helper", "--bin", helper], cwd=ROOT)
     for test in ("open_mpi", "mpich", "no_library"):
-        run([common.PYTHON, "-m", "tests.crew.test_crew", "--bin", portable, test], cwd=ROOT)
+        run([common.PYTHON, "-m", "tests.procs.test_procs", "--bin", portable, test], cwd=ROOT)
 
 
 def test_package_missing_helper_is_reported_once():

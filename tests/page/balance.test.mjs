@@ -16,8 +16,8 @@ function example(facts = {}) {
     plainTable('page_kernels', {category: ['GEMM', 'attention', 'communication', 'copy']}),
     plainTable('page_gpu', {lane: column(0), start: column(1), ns: column(2), kernel: column(3), call: column(1).map(() => NaN)}),
     plainTable('page_idle', {start: [29], ns: [1], cause: ['data'], site: [null]}),
-    plainTable('page_sums', {call: [NaN], kernel: [0], count: [1], ns: [10]}),
-    plainTable('page_bin_sums', {bin: [0, 1, 1], call: [NaN, NaN, NaN], kernel: [0, 0, 2], count: [1, 1, 1], ns: [30, 10, 30]}),
+    plainTable('page_sums', {call: [NaN], kernel: [0], count: [1], calls: [0], ns: [10], category: ['GEMM']}),
+    plainTable('page_bin_sums', {bin: [0, 1, 1], call: [NaN, NaN, NaN], kernel: [0, 0, 2], count: [1, 1, 1], calls: [0, 0, 0], ns: [30, 10, 30]}),
   ], {end: 30, window_start: 0, window_end: 30, sum_bins: 2, ...facts});
 }
 
@@ -32,6 +32,16 @@ test('every nanosecond counts once; communication and copies are what nothing hi
     ],
     length: 30, isEstimate: false,
   });
+});
+
+test('a kernel counts as what its call does with it', () => {
+  const source = plainSource([
+    plainTable('page_lanes', {judged: [true]}),
+    plainTable('page_kernels', {category: ['elementwise']}),
+    plainTable('page_gpu', {lane: [0, 0], start: [0, 10], ns: [10, 5], kernel: [0, 0], call: [0, 1]}),
+    plainTable('page_sums', {call: [0, 1], kernel: [0, 0], count: [1, 1], calls: [1, 1], ns: [10, 5], category: ['elementwise', 'optimizer']}),
+  ]);
+  assert.deepEqual(balanceOf(source, [0, 15]).parts.map(({part, ns}) => [part, ns]), [['elementwise', 10], ['optimizer', 5]]);
 });
 
 test('events are cut at the ends of the range', () => {
@@ -76,6 +86,7 @@ test('100,000 overlapping events take no more than linear time', () => {
   const source = plainSource([
     plainTable('page_lanes', {judged: [true]}),
     plainTable('page_kernels', {category: ['GEMM', 'communication']}),
+    plainTable('page_sums', {call: [NaN], kernel: [0], count: [count], calls: [0], ns: [count], category: ['GEMM']}),
     plainTable('page_gpu', {lane: numbers.map(() => 0), start: numbers, ns: numbers.map(() => count), kernel: numbers.map((i) => i % 2),
       call: numbers.map(() => NaN)}),
   ]);

@@ -7,7 +7,7 @@
 A console error, a violation of the page's Content-Security-Policy or a request to anything but file:, blob: and data:
 fails the test when the `with` block ends, whatever else the test checks.
 
-Needs Debian's chromium, chromium-driver and python3-selenium (group test of scripts/packages.txt). Without them
+Needs Debian's chromium, chromium-driver and python3-selenium (group page of scripts/packages.txt). Without them
 require_browser raises Skipped; with GPUTALLY_REQUIRE_BROWSER set, as in CI, it raises an error instead.
 """
 import atexit
@@ -71,9 +71,9 @@ def library_path():
 def require_browser():
     missing = [name for name, found in zip(("chromium", "chromedriver", "selenium for Python"), (*find_programs(), webdriver)) if not found]
     if missing and REQUIRED:
-        raise RuntimeError(f"missing: {', '.join(missing)}; scripts/install-packages test installs them")
+        raise RuntimeError(f"missing: {', '.join(missing)}; scripts/install-packages page installs them")
     if missing:
-        raise Skipped(f"needs {', '.join(missing)} (scripts/install-packages test)")
+        raise Skipped(f"needs {', '.join(missing)} (scripts/install-packages page)")
 
 
 IDLE = []  # (driver, folder) of browsers whose test has ended
@@ -307,8 +307,8 @@ class Browser:
         for entry in self.driver.get_log("performance"):
             message = json.loads(entry["message"])["message"]
             if message["method"] == "Network.requestWillBeSent":
-                url = message["params"]["request"]["url"]
-                if not url.startswith(ALLOWED):
+                url, document = message["params"]["request"]["url"], message["params"].get("documentURL", "")
+                if not url.startswith((*ALLOWED, "chrome")) and not document.startswith("chrome"):  # a new tab, before it is blank
                     self.found.append(f"request: {url}")
         watched = self.js("return (window.watched || []).splice(0)")
         self.found += [one for one in watched if one not in self.found]

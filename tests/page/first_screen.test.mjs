@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {fileName} from '../../src/page/web/output.js';
-import {gainBase} from '../../src/page/web/sections/findings.js';
+import {aloneText, gainBase} from '../../src/page/web/sections/findings.js';
 import {rangeText} from '../../src/page/web/sections/filter.js';
 import {reportJson, tableCsv} from '../../src/page/web/sections/footer.js';
 import {rangeTiles, sparkPath, thinSpark} from '../../src/page/web/sections/verdict.js';
@@ -53,6 +53,17 @@ test('gains say what they are shares of', () => {
   assert.deepEqual(gainBase({...answers, model_step_ms: 71}, 'ranks'), {meaning: 'the mean step of all ranks as recorded',
     remark: 'mean of all ranks, as recorded'});
   assert.equal(gainBase({per: 'trace'}, 'trace').remark, '', 'nothing is known');
+  const longer = {model_step_ms: 4.03, step_ms: 3.8, per: 'trace'};
+  assert.equal(gainBase({...longer, replay_error_pct: 6.05}, 'trace').remark, 'the trace has 3.80 ms: the replay misses it by 6.05 %');
+  assert.equal(gainBase({...longer, replay_error_pct: 0}, 'trace').remark,
+    'the trace has 3.80 ms: the host could not keep that up for long');
+});
+
+test('gains of ranks say what a repair brings alone', () => {
+  assert.equal(aloneText({gain_ms: 2.95, gain_alone_ms: 0}), ' after the repairs before it, 0 ms alone');
+  assert.equal(aloneText({gain_ms: 0.13, gain_alone_ms: 3}), ' after the repairs before it, 3.00 ms alone');
+  assert.equal(aloneText({gain_ms: 2.95, gain_alone_ms: 2.94}), '', 'as much');
+  assert.equal(aloneText({gain_ms: 2.95}), '', 'of one trace');
 });
 
 test('both ends of a range have one unit and enough digits', () => {

@@ -185,8 +185,8 @@ def read_column(payload, strings, entry, rows):
     return Column(entry.get("name"), kinds[code], cells, kinds[entry["items"]["code"]] if code == "l" else "int")
 
 
-def decode(data):
-    """The (source, table) pairs of an inflated pack. Strings that are not UTF-8 have surrogates."""
+def decode(data, wanted=lambda name: True):
+    """The (source, table) pairs of an inflated pack, of the tables that are wanted. Strings that are not UTF-8 have surrogates."""
     length, = struct.unpack_from("<I", data)
     directory, payload = json.loads(data[4:4 + length]), data[4 + length:]
     place = directory["strings"]
@@ -199,7 +199,7 @@ def decode(data):
         raise ValueError(f"strings take {at - place['at']} bytes, not {place['size']}")
     return [(entry["source"],
              Table(entry["name"], [read_column(payload, strings, column, entry["rows"]) for column in entry["columns"]]))
-            for entry in directory["tables"]]
+            for entry in directory["tables"] if wanted(entry["name"])]
 
 
 def remembered(make):

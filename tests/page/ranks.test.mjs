@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {busPoints, heatColor, namesRank, pageLink, rankParts, readWaits, stragglerOf} from
+import {busPoints, culpritOf, heatColor, pageLink, rankParts, readWaits, stragglerOf} from
   '../../src/page/web/sections/ranks.js';
 import {plainTable} from './helpers.mjs';
 
@@ -24,10 +24,14 @@ test('a rank stands out if half of all waiting is for it', () => {
   assert.equal(stragglerOf(steps({blame_ns: [10]})), -1, 'one rank waits for nobody');
 });
 
-test('findings that blame a rank, a node or a link', () => {
-  assert.equal(namesRank({findings: [{id: 'idle_data_loading'}, {id: 'slow_link'}]}), true);
-  assert.equal(namesRank({findings: [{id: 'idle_data_loading'}]}), false);
-  assert.equal(namesRank({}), false);
+test('the straggler is the one that the headline names', () => {
+  const table = steps({rank: [0, 1, 5, 11], blame_ns: [0, 3, 36, 64]});
+  const row = (...findings) => culpritOf({findings}, table);
+  assert.equal(row({id: 'straggler', ranks: '5'}, {id: 'straggler', ranks: '11'}), 2);
+  assert.equal(row({id: 'data_stall', ranks: 'all'}, {id: 'slow_node', ranks: '0-1, 5'}), 2, 'the worst of a node');
+  assert.equal(row({id: 'straggler', ranks: '5', hint: true}), -1, 'a hint names nobody');
+  assert.equal(row({id: 'slow_link', ranks: 'all'}, {id: 'straggler', ranks: '5'}), -1, 'the headline names a link');
+  assert.equal(culpritOf({}, table), -1);
 });
 
 test('links stay beside the page', () => {

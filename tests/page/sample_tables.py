@@ -47,7 +47,7 @@ def gpu_table(events, lanes):
     return table("page_gpu", lane=("int", [lane[e.device, e.stream] for e in events]), start=("int", [e.start for e in events]),
                  ns=("int", [e.ns for e in events]), kernel=("int", [e.kernel for e in events]),
                  call=("int", [e.call for e in events]), launch=("int", [e.launch for e in events]),
-                 launch_lane=("int", [lanes.row_of_thread.get(e.thread) for e in events]))
+                 launch_lane=("int", [lanes.row_of_thread.get(e.thread) for e in events]), begins=("bool", [e.begins for e in events]))
 
 
 def kernels_table(trace):
@@ -74,21 +74,24 @@ def histogram(durations):
     return counts
 
 
-def sums_table(name, groups, with_bin=False):
-    """groups: {(bin, call, kernel): [count, ns]}."""
+def sums_table(name, groups, kernels, with_bin=False):
+    """groups: {(bin, call, kernel): [count, calls, ns]}."""
     keys = sorted(groups, key=lambda key: tuple(-1 if part is None else part for part in key))
     columns = {"bin": ("int", [key[0] for key in keys])} if with_bin else {}
+    categories = {} if with_bin else {"category": ("string", [kernels[key[2]].category for key in keys])}
     return table(name, **columns, call=("int", [key[1] for key in keys]), kernel=("int", [key[2] for key in keys]),
-                 count=("int", [groups[key][0] for key in keys]), ns=("int", [groups[key][1] for key in keys]))
+                 count=("int", [groups[key][0] for key in keys]), calls=("int", [groups[key][1] for key in keys]),
+                 ns=("int", [groups[key][2] for key in keys]), **categories)
 
 
 def add_sums(events, end):
-    groups = defaultdict(lambda: [0, 0])
+    groups = defaultdict(lambda: [0, 0, 0])
     for event in events:
         bin_ = min(SUM_BINS - 1, event.start * SUM_BINS // end) if end else None
         group = groups[bin_, event.call, event.kernel]
         group[0] += 1
-        group[1] += event.ns
+        group[1] += event.begins
+        group[2] += event.ns
     return groups
 
 
@@ -250,14 +253,14 @@ def work_tables(trace, binned=False, has_host=True):
         for lane in range(len(lanes.streams), len(lanes.streams) + len(lanes.threads)):
             kept[lane] = sum(1 for row in host_rows if row[0] == lane)
     tables = [lanes_table(trace, lanes, kept, shorter), gpu_table(kept_gpu, lanes), kernels_table(trace),
-              sums_table("page_sums", add_sums(trace.gpu, None)), *steps, idle, copies_table(trace, window), evidence_table(trace, idle_rows)]
+              sums_table("page_sums", add_sums(trace.gpu, None), trace.kernels), *steps, idle, copies_table(trace, window), evidence_table(trace, idle_rows)]
     if has_host:
         tables += [host, table("page_calls", node=ints(trace.calls, 0), op=strings(trace.calls, 1), shapes=strings(trace.calls, 2),
                                python=strings(trace.calls, 3), runtime=strings(trace.calls, 4)),
                    table("page_nodes", parent=ints(trace.nodes, 0), kind=strings(trace.nodes, 1), name=strings(trace.nodes, 2)),
                    memory_table(trace, end)]
     if binned:
-        tables += [bins_table(trace, lanes, end), sums_table("page_bin_sums", add_sums(trace.gpu, end), True)]
+        tables += [bins_table(trace, lanes, end), sums_table("page_bin_sums", add_sums(trace.gpu, end), trace.kernels, True)]
     tables.append(Table("page_peaks", [Column("precision", "string", [p for p, _ in PEAKS]), Column("rate", "float", [r for _, r in PEAKS])]))
     host_events = sum(len(trace.threads[thread]) for thread in lanes.threads)
     facts = {"end": end, "window_start": window[0], "window_end": window[1], "bins": BINS if binned else None,

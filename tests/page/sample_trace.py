@@ -30,6 +30,11 @@ class GpuEvent(NamedTuple):
     launch: int
     thread: tuple  # of Trace.threads
 
+    @property
+    def begins(self):
+        """Whether this is the first GPU work of its op's call: some ops have several kernels."""
+        return self.start // US % 3 != 0
+
 
 class HostEvent(NamedTuple):
     start: int

@@ -122,11 +122,11 @@ test('CSV has full names and all digits', () => {
   assert.equal(toCsv([digits], [1, 2]), 'X\n-0.5\n1e+21\n');
 });
 
-// The same texts as gputally's --csv_safe marks: see looks_like_formula in src/output/csv.c.
+// The same texts as gputally marks in CSV files: see gt_is_formula in src/base/number.h.
 test('CSV cells are not formulas', () => {
   const cells = ['=1+1', '+1', '-2.5e3', '-', '+a', '@x', '-1+2', '--1', '\tx', '1+1', "'=1"];
   const lines = toCsv([{key: 'x', title: 'x', kind: 'text', cells}], cells.keys()).split('\n').slice(1, -1);
-  assert.deepEqual(lines, ["'=1+1", '+1', '-2.5e3', "'-", "'+a", "'@x", "'-1+2", "'--1", "'\tx", '1+1', "'=1"]);
+  assert.deepEqual(lines, ["'=1+1", '+1', '-2.5e3', '-', "'+a", "'@x", "'-1+2", "'--1", "'\tx", '1+1', "''=1"]);
 });
 
 test('Markdown escapes what it would interpret', () => {

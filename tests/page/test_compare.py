@@ -152,7 +152,7 @@ def test_tables_and_timelines_have_both(binary):
         # Per step of the window: 100 µs of gemm_a in x only, 40 and 120 µs of add.
         assert [float(rows["add"][i].split()[0].replace(",", "")) for i in (2, 3, 4)] == [40000, 120000, 80000], rows["add"]
         assert [float(rows["gemm_b"][i].split()[0].replace(",", "")) for i in (2, 3)] == [0, 180000], rows["gemm_b"]
-        assert browser.js("return document.querySelector('#sheets select').value") == "2.waterfall"
+        assert browser.js("return document.querySelector('#sheets select').value") == "2.step_times"
 
 
 def plain_rows(browser, css):
@@ -333,7 +333,7 @@ def test_traces_of_rocprof(binary):
             assert browser.text("#verdict h1").startswith("b takes as long as a: ") and browser.count(ROWS) == 2
             # Both GPUs of both, with the shares of the sheet gpu_timeline_by_device; one of them is judged.
             names = [text.replace(" (judged)", "") for text in browser.texts("#devices .batch-line > span:first-child")]
-            assert names == ["A: GPU 1: 76.4 % busy", "B: GPU 1: 76.4 % busy", "A: GPU 2: 76.7 % busy", "B: GPU 2: 76.7 % busy"], names
+            assert names == ["A: GPU 1: 92.8 % busy", "B: GPU 1: 92.8 % busy", "A: GPU 2: 93.2 % busy", "B: GPU 2: 93.2 % busy"], names
             assert browser.text(".flame-summary").endswith(" of GPU time in the whole trace"), browser.text(".flame-summary")
 
 

@@ -268,16 +268,28 @@ def test_few_and_many_findings(_):
         base = front["answers"]["findings"][0]
         front["answers"]["findings"] = [{**base, "rank": i + 1, "title": f"finding {i + 1}", "hint": i >= 17} for i in range(20)]
 
+    def idle(front):
+        front["answers"].update(findings=[], step_ms=987, busy_ms=493, per="trace")
+        front["facts"]["limit"] = "the GPU is idle 50 % of the window (987 ms): launched work starts late"
+
     def distrusted(front):
         front["answers"].update(findings=[])
         front["answers"]["trust"]["verdict"] = "do not trust"
+        front["answers"]["trust"]["checks"][0].update(level="fail", text="The file is <b>truncated</b>.")
     with Browser() as browser:
         with page_of(none) as (path, _):
             browser.open(path)
             assert browser.text(".nothing") == "Nothing stands out: the GPU is busy 97.1 % of a step (10.2 ms), and no rule finds 1 % of it or more to gain."
+            assert browser.count(".distrust") == 0
+        with page_of(idle) as (path, _):
+            browser.open(path)
+            assert browser.text(".nothing") == ("No rule finds 1 % of the window or more to gain, although the GPU is idle 50 % "
+                                                "of the window (987 ms): launched work starts late.")
         with page_of(distrusted) as (path, _):
             browser.open(path)
             assert "cannot be trusted" in browser.text(".nothing") and browser.count(".badge.trust-fail") == 1
+            assert browser.text(".distrust") == "Do not trust this report. The file is <b>truncated</b>."
+            assert browser.js("return document.querySelector('.distrust').getBoundingClientRect().bottom") < 200
         with page_of(many) as (path, _):
             browser.open(path)
             assert browser.texts(".fold summary") == ["14 more findings", "3 hints with low confidence"]

@@ -51,6 +51,7 @@ static void work_free(small_work *w)
     gt_free(w->work.sums);
     gt_free(w->work.op_kernel);
     gt_free(w->work.op_sum);
+    gt_free(w->work.op_category);
     gt_free(w->small->schedule.used_steps);
     small_free(w->small);
     gt_free(w);
@@ -81,11 +82,12 @@ static void add_idle(small_work *w, uint32_t gap, gt_cause cause, uint32_t event
 static void find_kernels(small_work *w)
 {
     const gt_schedule *schedule = &w->small->schedule;
-    gt_page_categories *categories = gt_page_categories_new(schedule->strings);
+    gt_categories *categories = gt_categories_new(schedule->strings);
     size_t kernel_capacity = 0, sum_capacity = 0;
     w->work.op_count = schedule->op_count;
     w->work.op_kernel = gt_alloc(schedule->op_count * sizeof(uint32_t));
     w->work.op_sum = gt_alloc(schedule->op_count * sizeof(uint32_t));
+    w->work.op_category = gt_alloc(schedule->op_count);
     for (size_t i = 0; i < schedule->op_count; i++) {
         const gt_gpu_op *op = &schedule->ops[i];
         uint32_t kernel = 0;
@@ -93,14 +95,15 @@ static void find_kernels(small_work *w)
         if (kernel == w->work.kernel_count) {
             gt_page_kernel added = {.name = op->name, .kind = op->kind, .communicates = op->communicates};
             gt_page_sum sum = {.call = 100 + kernel, .kernel = kernel};
-            sum.category =
-                (uint8_t)gt_page_categories_find(categories, GT_STR_NONE, GT_STR_NONE, &added, false);
             GT_PUSH(w->work.kernels, w->work.kernel_count, kernel_capacity, added);
             GT_PUSH(w->work.sums, w->work.sum_count, sum_capacity, sum);
         }
         w->work.op_kernel[i] = w->work.op_sum[i] = kernel;
+        gt_gpu_work work = {
+            .name = op->name, .copies = op->kind != GT_KIND_KERNEL, .communicates = op->communicates};
+        w->work.op_category[i] = (uint8_t)gt_categories_find(categories, &work);
     }
-    gt_page_categories_free(categories);
+    gt_categories_free(categories);
 }
 
 /* ---- comparing ---- */

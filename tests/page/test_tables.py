@@ -90,6 +90,48 @@ def test_kernels_have_the_sums_of_the_events(_):
 
 
 
+def check_calls_and_shares(browser, tables, rows, sums):
+    """Of each op the calls, not their kernels; and the share of all GPU time, not of what belongs to some op."""
+    calls = [(call["op"], call["shapes"]) for call in tables["page_calls"].records()]
+    counts, events = defaultdict(int), tables["page_gpu"].records()
+    for event in events:
+        if event["call"] is not None:
+            counts[calls[event["call"]]] += event["begins"]
+    assert headings(browser, "ops")[5][0] == "Calls"
+    assert numbers(shown_cells(browser, "ops", 5)) == [counts[row] for row in rows]
+    assert sum(counts.values()) < len(events)
+    total = sum(event["ns"] for event in events)
+    for share, row in zip(numbers(shown_cells(browser, "ops", 4)), rows):
+        assert abs(share - 100 * sums[row] / total) < 1e-9, (row, share)
+
+
+def test_shares_are_those_of_all_gpu_time(_):
+    """Of a kernel of 90 ms that no op launched and one of 10 ms of an op, the op has 10 %."""
+    with opened() as (browser, page):
+        kernels = page.tables[0]["page_kernels"].rows()
+        sums = Table("page_sums", [Column("call", "int", [None, 0]), Column("kernel", "int", [0, min(1, kernels - 1)]),
+                                   Column("count", "int", [9, 4]), Column("calls", "int", [0, 1]), Column("ns", "int", [90_000_000, 10_000_000]),
+                                   Column("category", "string", ["GEMM", "elementwise"])])
+        path = browser.path.replace(".html", "_sums.html")
+        front, sources = sample.make_single(sample.parse([path]))
+        sample.write_page(path, front, [[*[table for table in sources[0] if table.name != "page_sums"], sums]])
+        browser.open(path, "#kernels")
+        assert numbers(shown_cells(browser, "ops", 4)) == [10] and numbers(shown_cells(browser, "ops", 5)) == [1]
+        assert "(10.0 % of all GPU time)" in browser.text("#ops-table .note"), browser.text("#ops-table .note")
+        assert numbers(shown_cells(browser, "kernels", 3)) == [90, 10] and numbers(shown_cells(browser, "kernels", 4)) == [9, 4]
+
+
+def test_an_empty_table_says_why(_):
+    """Only a filter that was set is called one."""
+    with opened() as (browser, page):
+        steps = page.tables[0]["page_steps"].records()
+        end = steps[-1]["start"] + steps[-1]["ns"]
+        for hash_, said in ((f"#kernels&range={end + 10**9}-{end + 10**9 + 5}", "No kernels, copies and memsets in the chosen range."),
+                            ("#kernels&kernels.filter=nothing_has_this", "No kernels, copies and memsets with this filter."),
+                            ("#kernels&search=nothing_has_this", "No kernels, copies and memsets of the chosen category or text.")):
+            browser.open(browser.path, hash_)
+            assert browser.text("#kernels-table .empty") == said, (hash_, browser.text("#kernels-table .empty"))
+
 
 def test_ops_have_sums_and_roofline(_):
     with opened() as (browser, page):
@@ -101,6 +143,7 @@ def test_ops_have_sums_and_roofline(_):
         rows = list(zip(shown_cells(browser, "ops", 0), shown_cells(browser, "ops", 1)))
         assert rows == sorted(sums, key=lambda key: -sums[key])[:len(rows)] and len(rows) == len(sums)
         assert numbers(shown_cells(browser, "ops", 3)) == [sums[row] for row in rows]
+        check_calls_and_shares(browser, tables, rows, sums)
         unified = {(row["name"], row["Input Dims"]): row for row in tables["unified_perf_summary"].records()}
         shown = shown_cells(browser, "ops", 7)
         assert headings(browser, "ops")[7][0] == "Of roofline"

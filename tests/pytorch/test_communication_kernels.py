@@ -132,7 +132,7 @@ def cases(binary):
                     ["collective", "--trace_dir", ".", "--world_size", "1"]):
         yield Case(f"{command[0]}, invalid expression", of_usage(
             binary, [*command, "--comm_kernel_regex", "(open"],
-            "argument --comm_kernel_regex: invalid regular expression '(open': missing ), unterminated subpattern"))
+            "argument --comm_kernel_regex: invalid regular expression '(open': missing closing parenthesis"))
         yield Case(f"{command[0]}, invalid set", of_usage(
             binary, [*command, "--comm_kernels", "some"], "argument --comm_kernels: invalid choice: 'some'"))
     # In the categories of TraceLens, AllReduce_Sum is a Reduction and flash_fwd_splitkv_combine an Attention kernel.
@@ -141,7 +141,7 @@ def cases(binary):
                                           {"GEMM": 40, "COMM": 35, "Other": 20, "Attention": 5}))
     yield Case("rocprof, expression", of_rocprof(binary, "rocprof", ["--comm_kernel_regex", "^halo_"], {
         "GEMM": 40, "Other": 25, "COMM": 20, "Reduction": 10, "Attention": 5}))
-    yield Case("rocprof by report", of_rocprof(binary, "report", [], {"GEMM": 40, "COMM": 35, "Other": 20, "Attention": 5}))
+    yield Case("rocprof by report", of_rocprof(binary, "report", [], {"GEMM": 40, "communication": 35, "other": 20, "attention": 5}))
     nccl = KERNELS[2][0]
     yield Case("collective", of_collective(binary, [], [nccl]))
     yield Case("collective, all", of_collective(binary, ["--comm_kernels", "all"], [nccl, DEEP_EP]))

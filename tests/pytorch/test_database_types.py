@@ -179,6 +179,65 @@ def test_integers_with_gaps(binary):
         compare_documents(database, sheets, book)
 
 
+def parameters(rows):
+    """{(op, UID): {parameter: cell}} of a sheet with heading."""
+    headings, *rows = rows
+    return {(row[0], str(row[headings.index("UID_first")])): {name: cell for name, cell in zip(headings, row) if name.startswith("param: ")} for row in rows}
+
+
+def under_old_name(binary, folder, *options):
+    """Calls the program by the name of TraceLens; returns the sheets of its workbook."""
+    name, book = os.path.join(folder, "TraceLens_generate_perf_report_pytorch"), os.path.join(folder, "old.xlsx")
+    os.symlink(binary, name)
+    done = harness.run([name, *options, "--output_xlsx_path", book])
+    assert done.code == 0, done.stderr
+    return {sheet.title: [[cell.value for cell in row] for row in sheet] for sheet in openpyxl.load_workbook(book)}
+
+
+def test_parameters_under_old_names(binary):
+    """pandas makes parameters text (astype(str)): an absent one is nan, None stays None in a column of objects, integers beside an
+    absent one are floats. Under our own name they are numbers and empty cells."""
+    with tempfile.TemporaryDirectory() as folder:
+        trace = products()
+        trace.op("aiter::gemm_a8w8_blockscale_ck", [[64, 7168], [2048, 7168], [64, 56], [16, 56], [64, 2048]],
+                 ["c10::Float8_e4m3fn"] * 2 + ["float"] * 2 + ["c10::BFloat16"])
+        trace.op("aten::add", [[8, 4], [8, 4], []], ["float", "float", ""])
+        path = trace.write(folder)
+        sheets = under_old_name(binary, folder, "--profile_json_path", path)
+        by_op = {op: cells for (op, _), cells in parameters(sheets["GEMM"]).items()}
+        wanted = {"aten::bmm": ("10000", "12", "False", "nan"), "aten::addmm": ("20000", "1", "True", "nan"), "aiter::gemm_a8w8_blockscale_ck": ("64", "1", "False", "128.0")}
+        for op, values in wanted.items():
+            assert tuple(by_op[op]["param: " + name] for name in ("M", "B", "bias", "block_k")) == values, (op, by_op[op])
+        add, = parameters(sheets["BinaryElementwise"]).values()
+        assert (add["param: shape_in1"], add["param: stride_output"]) == ("(8, 4)", "None"), add
+        own = report(binary, path, folder)[2]
+        cells = [[cell.value for cell in row] for row in openpyxl.load_workbook(own)["GEMM"]]
+        assert {type(row["param: M"]) for row in parameters(cells).values()} == {int}
+
+
+def test_parameters_of_the_reference(binary):
+    """The same cells as TraceLens wrote, byte for byte."""
+    compared = 0
+    for case in ("pt_norm_layers", "pt_mi300_bert", "pt_hta_mi250"):
+        place = os.path.join(os.path.dirname(harness.CONFORMANCE_TRACES), "cases", case)
+        if not os.path.isdir(place):
+            raise harness.Skipped(f"no case {place}")
+        with open(os.path.join(place, "case.json"), encoding="utf-8") as file:
+            options = [word.format(traces=harness.CONFORMANCE_TRACES, out="-") for word in json.load(file)["args"][1:]]
+        at = options.index("--output_csvs_dir")
+        with tempfile.TemporaryDirectory() as folder:
+            sheets = under_old_name(binary, folder, *options[:at], *options[at + 2:])
+        for path in glob.glob(os.path.join(place, "expected", "*.csv")):
+            headings, rows = harness.read_csv(path)
+            if not any(name.startswith("param: ") for name in headings):
+                continue
+            wanted, got = parameters([headings, *rows]), parameters(sheets[os.path.basename(path)[:-4][:31]])
+            for key in wanted.keys() & got.keys():
+                assert got[key] == wanted[key], (case, path, key)
+                compared += len(got[key])
+    assert compared > 300, compared
+
+
 def test_values_of_several_types(binary):
     """The bias of a gradient is [] or true, depending on whether there is one."""
     concrete = ["", "", "", "", "[1, 1]", "[0, 0]", "[1, 1]", "False", "[0, 0]", "1", "[True, True, False]"]

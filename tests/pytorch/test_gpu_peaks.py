@@ -85,6 +85,40 @@ def test_the_set_can_be_chosen(binary):
         expect(binary, 708, 81, "MI300X, rates of TraceLens", command, "--gpu_peaks", "tracelens")
 
 
+def unnamed(binary, **properties):
+    """The JSON of the report of a trace with such a device, and the first lines of terminal, Markdown and page."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "trace.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"deviceProperties": [{"id": 0, "warpSize": 64, **properties}], **trace()}, file)
+        outputs = [os.path.join(folder, name) for name in ("out.json", "out.md", "out.html")]
+        done = harness.run([binary, "report", path, "--output_json", outputs[0], "--output_md", outputs[1], "--output_html", outputs[2]])
+        assert done.code == 0, done
+        texts = [open(output, encoding="utf-8").read() for output in outputs]
+        return json.loads(texts[0]), done.stdout, texts[1], texts[2]
+
+
+def test_amd_gpus_without_a_name(binary):
+    """gfx 9.4 with 304 units and 206 GB is an MI300X; what several products have is named, and has no roofline."""
+    document, screen, markdown, page = unnamed(binary, name="", computeMajor=9, computeMinor=4, numSms=304, totalGlobalMem=206141652992)
+    assert (document["device"], document["device_by"]) == ("AMD Instinct MI300X", "properties"), document["device"]
+    gemm = document["sheets"]["GEMM"]
+    kind, time = (gemm["columns"].index(name) for name in ("Compute Spec", "Roofline Time (µs)_first"))
+    times = {row[kind]: row[time] for row in gemm["rows"]}
+    assert abs(times["matrix_bf16"] / (FLOPS / 1307.4 / 1e6) - 1) < 1e-9, times
+    assert "roofline: MI300X, peak rates" in screen, screen
+    for text in (screen, markdown, page):
+        assert "AMD Instinct MI300X (by its properties)" in text, text[:1000]
+    for properties, name in (({"computeMinor": 5, "numSms": 256, "totalGlobalMem": 309220868096}, "AMD Instinct MI350X or MI355X"),
+                             ({"computeMinor": 4, "numSms": 304}, "AMD Instinct MI300X or MI325X"),
+                             ({"computeMinor": 4, "numSms": 38, "totalGlobalMem": 206141652992}, "unknown"),
+                             ({"computeMinor": 4, "numSms": 304, "totalGlobalMem": 206141652992, "warpSize": 32}, "unknown"),
+                             ({"computeMinor": 4, "numSms": 304, "totalGlobalMem": 206141652992, "name": "Radeon"}, "Radeon")):
+        document, screen = unnamed(binary, computeMajor=9, **properties)[:2]
+        assert document["device"] == name and (document["device_by"] == "properties") == (" or " in name), (document["device"], name)
+        assert "no roofline: " in screen, screen
+
+
 def test_sets_and_names_that_do_not_exist(binary):
     done = make_report(binary, "report", "--gpu_peaks", "best")[1]
     assert done.code == 2 and "choose from peak, achievable, tracelens" in done.stderr, done

@@ -60,8 +60,10 @@ static gt_kernel_stats_cells take(void)
     assert_true(lists.count <= GT_LENGTH(ops));
     for (size_t i = 0; i < lists.count; i++) ops[i] = (uint32_t)i;
     gt_kernel_stats_collect(&stats, &source, ops, lists.count);
+    gt_kernel_stats_find_stacks(&stats, &source);
     gt_kernel_lists_free(&lists);
-    return gt_kernel_stats_take(&stats);
+    gt_kernel_stats_print(&stats);
+    return gt_kernel_stats_keep(&stats);
 }
 
 static void add_one(const char *name, double dur_us, bool integral)

@@ -75,7 +75,8 @@ def expected_rows(trace):
         above = list(trace.ancestors(i))  # the call first
         ops = [trace.events[a]["name"] for a in above if trace.kind[a] == "cpu_op"]
         parent = ops[0] if ops else trace.events[above[0]]["name"] if above else None
-        key = (*{**NAMES, **KERNELS}[event["name"]], parent, ops[-1] if ops else None, event["args"].get("device", event["pid"]))
+        work = [name for name in ops if not name.startswith("ProfilerStep#")] or ops  # a step is no op, if there is one
+        key = (*{**NAMES, **KERNELS}[event["name"]], parent, work[-1] if work else None, event["args"].get("device", event["pid"]))
         groups.setdefault(key, []).append(event)
     total = sum(event["dur"] for events in groups.values() for event in events)
     rows = []
@@ -142,8 +143,8 @@ def check_pftrace(binary, folder, path):
     return problems
 
 
-def write_names(folder):
-    """Each name four times: launched in nested ops, by a call outside all ops, without a launch, and without a size."""
+def write_names(folder, steps=False):
+    """With `steps`, the names come in two steps that are recorded as ops, as some versions of PyTorch do. Each name four times: launched in nested ops, by a call outside all ops, without a launch, and without a size."""
     events, link, at = [], 0, 1000
 
     def host(category, name, start, dur, args):
@@ -161,6 +162,7 @@ def write_names(folder):
         events.append({"ph": "X", "cat": category, "name": name, "pid": 3, "tid": 7, "ts": at + 50, "dur": 1 + link % 7 + link / 64,
                        "args": args})
 
+    host("cuda_runtime", "hipLaunchKernel", 980, 2, {"correlation": 0})  # its ids link the calls to the GPU
     for number, name in enumerate([*NAMES, *KERNELS] * 2):
         category = "kernel" if name in KERNELS else "gpu_memcpy"
         host("cpu_op", f"aten::to_{number % 3}", at, 20, {})
@@ -178,6 +180,10 @@ def write_names(folder):
                    "args": {"device": 3, "stream": 7, "bytes": 4}})
     events.append({"ph": "X", "cat": "gpu_memset", "name": "Memset (Device)", "pid": 3, "tid": 7, "ts": at, "dur": 8,
                    "args": {"device": 3, "stream": 7, "bytes": 4}})
+    if steps:
+        half = 1000 + (at - 1000) // 2
+        host("cpu_op", "ProfilerStep#7", 990, half - 991, {})
+        host("cpu_op", "ProfilerStep#8", half - 1, at - half, {})
     path = os.path.join(folder, "names.json")
     with open(path, "w", encoding="utf-8") as file:
         json.dump({"traceEvents": events}, file)
@@ -186,6 +192,10 @@ def write_names(folder):
 
 def check_names(binary, folder, check):
     return check(binary, folder, write_names(folder))
+
+
+def check_steps(binary, folder):
+    return check_report(binary, folder, write_names(folder, steps=True))
 
 
 def check_made(binary, folder, **options):
@@ -237,6 +247,7 @@ def cases():
         yield harness.Case(os.path.basename(path)[:-8] + ", pftrace-memory-copy", check_pftrace, path)
     yield harness.Case("all names", check_names, check_report)
     yield harness.Case("all names, pftrace-memory-copy", check_names, check_pftrace)
+    yield harness.Case("steps that are recorded as ops", check_steps)
     yield harness.Case("synthetic", lambda *a: check_made(*a))
     yield harness.Case("synthetic, old names of categories", lambda *a: check_made(*a, old_names=True, times="integer"))
     yield harness.Case("synthetic, graphs", lambda *a: check_made(*a, graphs=True, streams=5, shuffle_keys=True))

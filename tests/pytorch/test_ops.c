@@ -33,7 +33,7 @@ static void read_sheets(sheets *s, trace_text *t, bool recompute)
     s->trace = read_trace(t, recompute);
     if (recompute) gt_pytorch_mark_recompute(s->trace, &regions, &marked);
     s->launchers = gt_launchers_find(gt_pytorch_view(s->trace));
-    s->ops = gt_ops_new(gt_pytorch_view(s->trace), &s->launchers, NULL);
+    s->ops = gt_ops_new(gt_pytorch_view(s->trace), &s->launchers, (gt_ops_options){0});
 }
 
 static void free_sheets(sheets *s)

@@ -259,7 +259,7 @@ static void ops_with_and_without_overlap_are_separate(void **state)
     launch_on(&t, 2, "kernel", "d", 1120, 1349.5, 10, 10);
     launch_on(&t, 3, "kernel", "e", 1130, 1439.5, 10, 11);
     perf_case c = begin_case(read_trace(&t, false), true, NULL);
-    gt_unified *unified = gt_unified_new(c.perf, false);
+    gt_unified *unified = gt_unified_new(c.perf, GT_STACKS_OF_KERNELS);
     gt_table *sheet = gt_unified_summary_with_overlap(unified);
     assert_string_equal(sheet->name, "unified_perf_summary_kl_overlap");
     expect_columns(sheet, "name,overlapping_kernel_names,overlap_pct_mean,overlap_pct_std\n"

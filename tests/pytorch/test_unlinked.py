@@ -184,7 +184,8 @@ def check_trace(binary, folder, path):
     options for the other."""
     problems = []
     for command, includes in ((["pytorch"], False), (["pytorch", "--include_unlinked_kernels"], True),
-                              (["report"], True), (["report", "--linked_kernels_only"], False)):
+                              (["report", "--no_graph_ops"], True),
+                              (["report", "--no_graph_ops", "--linked_kernels_only"], False)):
         problems += [f"{command}: {problem}" for problem in check_report(binary, folder, path, command, includes,
                                                                          command[0] == "report")]
     return problems

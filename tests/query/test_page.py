@@ -19,7 +19,7 @@ def lay_out(file):
 
 def test_page(binary):
     found = list(blocks("query.md"))
-    assert len(found) == 5, [heading for heading, _, _ in found]
+    assert len(found) == 6, [heading for heading, _, _ in found]
     for _, command, lines in found:
         check(binary, command, lines, lay_out)
 

@@ -3,6 +3,7 @@
 
     python3 -m tests.query.test_query --bin build/gputally [TEXT]      only tests with TEXT in their name
 """
+import ast
 import csv
 import io
 import json
@@ -76,6 +77,22 @@ class Place:
         return folder
 
 
+def lists(value):
+    """A value without tuples, as JSON has it."""
+    if isinstance(value, (list, tuple)):
+        return [lists(item) for item in value]
+    return {key: lists(item) for key, item in value.items()} if isinstance(value, dict) else value
+
+
+def read_literal(text):
+    """The list or dict that a cell of a sheet shows as Python does; None for other cells."""
+    try:
+        value = ast.literal_eval(text) if isinstance(text, str) and text[:1] in ("(", "[", "{") else None
+    except (ValueError, SyntaxError):
+        return None
+    return lists(value)
+
+
 def names_of(database):
     return [name for name, in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
 
@@ -85,9 +102,12 @@ def rows_of(database, table, *more):
     return [column[0] for column in rows.description], rows.fetchall()
 
 
-def same(a, b):
-    """Also of the same type; NaN does not occur."""
-    return type(a) is type(b) and a == b
+def same(found, cell):
+    """Whether a table has the cell of a report: also of the same type, but lists as JSON. NaN does not occur."""
+    literal = read_literal(cell)
+    if literal is not None:
+        return json.loads(found) == literal
+    return type(found) is type(cell) and found == cell
 
 
 # ---- the tables ----
@@ -119,6 +139,35 @@ def test_tables_are_those_of_reports(binary):
                     shared.update([table] if others else [])
         assert not any(left.values()), {name: rows[:2] for name, rows in left.items() if rows}
         assert "gpu_timeline" in names_of(joined) and shared, "no sheet has columns that only some traces have"
+
+
+def test_lists_are_json(binary):
+    """SQLite's JSON functions read every list, tuple and dict of every sheet, and nothing else is changed."""
+    with Place(binary) as place:
+        traces = place.kinds()
+        more = ["--extra", "--include_overlap_info", "--short_kernel_study", "--include_call_stack", "--detect_recompute"]
+        place.run("SELECT 1", *traces, *more, "--output_db", "joined.db", "-q")
+        joined = sqlite3.connect(place.at("joined.db"))
+        checked = set()
+        for table in names_of(joined):
+            columns, rows = rows_of(joined, table)
+            for row in rows:
+                for name, cell in zip(columns, row):
+                    if read_literal(cell) is not None or (isinstance(cell, str) and cell[:2] in ("[[", "((", "{'", "('", "['", '["', '{"')):
+                        json.loads(cell)
+                        checked.add(name)
+        assert {"Input Dims", "Input type", "Input Strides", "Concrete Inputs", "Input dims", "Input Dims_first", "Categories",
+                "perf_params", "param: stride_A", "kernel_details_summary", "kernel_details", "call_stack_full",
+                "trunc_kernel_details"} <= checked, checked
+        done = harness.run([binary, "report", "train.json.gz", "--output_csvs_dir", "csvs", "-q"], cwd=place.path)
+        assert done.code == 0, done
+        with open(place.at("csvs", "ops_unique_args.csv"), newline="") as file:
+            expected = [(row["name"], ast.literal_eval(row["Input Dims"])) for row in csv.DictReader(file)]
+        expected = [(name, dims) for name, dims in expected if not name.startswith(("aten::_foreach", "aten::cat"))]  # lists of shapes
+        found = place.ask('SELECT name, json_extract("Input Dims", \'$[1][0]\') AS size, json_array_length("Input Dims") AS count FROM ops_unique_args '
+                          "WHERE name NOT REGEXP '^aten::(_foreach|cat)'", "train.json.gz")
+        assert [(row["name"], row["size"], row["count"]) for row in found] == [
+            (name, dims[1][0] if len(dims) > 1 and dims[1] else None, len(dims)) for name, dims in expected], found
 
 
 def test_declared_types(binary):
@@ -257,6 +306,9 @@ def test_order_and_names_of_traces(binary):
         assert place.ask("SELECT rank FROM traces", "unnamed.json") == [{"rank": 7}]
         shutil.copytree(place.at("other"), place.at("nodes/node0"))
         shutil.copytree(place.at("other"), place.at("nodes/node1"))
+        for rank in range(2):  # copies count once
+            with open(place.at(f"nodes/node1/rank{rank}_trace.json"), "a", encoding="utf-8") as file:
+                file.write("\n")
         rows = place.ask("SELECT rank FROM traces", "nodes")
         assert [row["rank"] for row in rows] == [0, 1, 0, 1]
 
@@ -466,11 +518,39 @@ def test_local_ranks_in_names(binary):
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
 
 
+STOPPED = "gputally: SQL: stopped after 1 s (--timeout); ask for less, or allow more time\n"
+LONG = "printf('%.30000000c', 'a')"
+# One call of a function that SQLite does not interrupt. Each takes minutes.
+UNINTERRUPTED = ["SELECT printf('" + 30 * "%.*c" + "'" + 30 * ", 2000000000, 'x'" + ")",
+                 f"SELECT instr({LONG}, substr({LONG}, 1, 15000000) || 'b')",
+                 f"SELECT * FROM traces WHERE instr({LONG}, substr({LONG}, 1, 15000000) || 'b')"]
+TOO_LONG = ["SELECT zeroblob(2000000000)", "SELECT hex(randomblob(2000000000))", "SELECT replace(hex(zeroblob(30000000)), '0', '1234')",
+            f"SELECT {LONG} || {LONG} || {LONG}"]
+
+
+def test_functions_end_in_time(binary):
+    """Queries that spend their time inside one function; files of the answer are removed."""
+    with Place(binary) as place:
+        place.ranks(2)
+        for sql in UNINTERRUPTED:
+            child = subprocess.Popen([binary, "query", sql, "ranks", "--timeout", "1", "-o", "x.csv", "--output_db", "x.db"],
+                                     cwd=place.path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            try:
+                out, errors = child.communicate(timeout=20)
+            finally:
+                child.kill()
+            assert child.returncode == 1 and not out and errors == STOPPED, (sql[:100], child.returncode, out, errors)
+            assert os.listdir(place.path) == ["ranks"], os.listdir(place.path)
+        for sql in TOO_LONG:
+            done = place.run(sql, "ranks", code=1)
+            assert done.stderr == "gputally: SQL: a value is longer than 64 MiB; ask for less of it\n", (sql, done.stderr)
+
+
 def test_endless_queries_end(binary):
     with Place(binary) as place:
         place.ranks(2)
         done = place.run(ENDLESS, "ranks", "--timeout", "1", "-o", "x.csv", "--output_db", "x.db", code=1)
-        assert done.stderr == "gputally: SQL: stopped after 1 s (--timeout)\n", done.stderr
+        assert done.stderr == STOPPED, done.stderr
         assert os.listdir(place.path) == ["ranks"]
         done = place.run(ENDLESS.replace("count(*)", "i"), "ranks", code=1)
         assert done.stderr == "gputally: SQL: more than 5000000 rows; use LIMIT, or --format csv, json or jsonl\n", done.stderr

@@ -71,7 +71,7 @@ static const char *ask(place *p, const char *sql)
     gt_error error = {""};
     gt_query_sink sink = {3, take, p}; /* in pieces */
     p->text.len = 0;
-    bool ok = gt_query_run(p->query, sql, 0, &sink, &error);
+    bool ok = gt_query_run(p->query, sql, &(gt_query_limit){0}, &sink, &error);
     if (!ok) gt_buffer_add_cstr(&p->text, error.text);
     return gt_buffer_str(&p->text).bytes;
 }

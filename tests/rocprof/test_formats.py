@@ -395,12 +395,53 @@ def check_old_rocprof(check):
     check.equal("rocprof v1: counters", [["add", "2", "24.0"]], sheets["counters_by_kernel"][1])
 
 
+def check_old_statistics(check):
+    """Statistics of the legacy rocprof, without minimum and maximum. What a file is about is in it, whatever its name."""
+    rows = {"hip": [("hipLaunchKernel", 2, 3000), ("__hipPushCallConfiguration", 1, 1000)], "hsa": [("hsa_queue_create", 1, 1000)],
+            "kernel": [("hip_scale", 2, 3000), ("void f<int>(int*) [clone .kd]", 1, 1000)], "copy": [("CopyHostToDevice", 1, 1000)],
+            "nccl kernel": [("ncclDevKernel_Generic_1", 1, 1000)], "nccl": [("ncclAllReduce", 1, 1000)]}
+    summaries = {"hip": "hip_api_summary", "hsa": "hsa_api_summary", "kernel": "kernel_summary", "copy": "memory_copy_summary",
+                 "nccl kernel": "kernel_summary", "nccl": "rccl_api_summary"}
+    # the header of the legacy rocprof, and that of rocprofv3 with empty cells
+    for form, header, tail in (("v1", "Name,Calls,TotalDurationNs,AverageNs,Percentage", ""), ("v3", "Name,Calls,TotalDurationNs,AverageNs,"
+                               "Percentage,MinNs,MaxNs,StdDev", ",,,")):
+        for about, lines in rows.items():
+            path = os.path.join(check.folder, "old.csv")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(header + "\n" + "".join(f'"{name}",{calls},{ns},{ns / calls},1{tail}\n' for name, calls, ns in lines))
+            sheets, done = check.report(f"old {form} {about}", path)
+            counted = sum(calls for _, calls, _ in lines)
+            counts = [counted * (about in kinds) for kinds in (("kernel", "nccl kernel"), ("copy",), ("hip", "hsa"))]
+            line = re.match(r"(\d+) kernel dispatch(?:es)?, (\d+) memory cop(?:y|ies), (\d+) API calls?;", done.stdout)
+            check.equal(f"old {form} {about}: counts", counts, [int(count) for count in line.groups()] if line else done.stdout)
+            columns, found = sheets.get(summaries[about], ([], []))
+            found = [dict(zip(columns, row)) for row in found]
+            part = "Kernel Time" if summaries[about] == "kernel_summary" else "Time"
+            names = [name.replace("void f<int>(int*) [clone .kd]", "f") for name, _, _ in lines]
+            check.equal(f"old {form} {about}: names", names, [row["name"].removesuffix(".kd") for row in found])
+            check.equal(f"old {form} {about}: times", [[str(calls), repr(ns / calls / 1000), "", "", ""] for _, calls, ns in lines],
+                        [[row[column] for column in ("Count", f"Mean {part} (µs)", f"Median {part} (µs)", f"Min {part} (µs)", f"Max {part} (µs)")]
+                         for row in found])
+            if part == "Time":
+                check.equal(f"old {form} {about}: no kernels", [], sheets["kernel_summary"][1])
+    # All files of a run are one process, and its statistics do not count beside its records.
+    folder = os.path.join(check.folder, "v1")  # has results.csv of check_old_rocprof
+    for ending, about in (("stats", "kernel"), ("hip_stats", "hip"), ("copy_stats", "copy")):
+        with open(os.path.join(folder, f"results.{ending}.csv"), "w", encoding="utf-8") as file:
+            file.write("Name,Calls,TotalDurationNs,AverageNs,Percentage\n" + "".join(f'"{name}",{calls},{ns},{ns / calls},1\n'
+                                                                                   for name, calls, ns in rows[about]))
+    sheets, _ = check.report("old run", folder)
+    check.equal("old run: kernels", [["add", "2"]], [row[:2] for row in sheets["kernel_summary"][1]])
+    check.equal("old run: calls", [name for name, _, _ in rows["hip"]], [row[0] for row in sheets["hip_api_summary"][1]])
+    check.equal("old run: copies", ["CopyHostToDevice"], [row[0] for row in sheets["memory_copy_summary"][1]])
+    check.equal("old run: one process", False, "process_summary" in sheets)
+
+
 def check_real_trace(check):
     """A real JSON trace, if available, with its dispatches rewritten as a kernel trace: the same sheets."""
-    path = os.path.join(harness.CONFORMANCE_TRACES,
-                        "traces", "rocprof__908_results.json.gz")
+    path = os.path.join(harness.CONFORMANCE_TRACES, "rocprof__908_results.json.gz")
     if not os.path.exists(path):
-        print("skipped: no real trace, GPUTALLY_CONFORMANCE is not set")
+        print("skipped a real trace: GPUTALLY_CONFORMANCE is not set")
         return
     with gzip.open(path) as file:
         process = json.load(file)["rocprofiler-sdk-tool"][0]
@@ -442,6 +483,7 @@ def main():
         check_stats(check)
         check_quotes(check)
         check_old_rocprof(check)
+        check_old_statistics(check)
         check_real_trace(check)
     finally:
         if not options.keep:

@@ -166,7 +166,7 @@ def test_the_report_says_so(binary):
         assert f"its records of process {f.run[1].pid}" in open(page, encoding="utf-8").read()
         _, rows = harness.read_csv(trust)
         row = [row for row in rows if row[0] == "T6"]
-        assert row and "Records are missing" in " ".join(row[0]) and "warn" in row[0], rows
+        assert row and "Records are missing" in " ".join(row[0]) and "fail" in row[0], rows
 
 
 if __name__ == "__main__":

@@ -242,10 +242,9 @@ def check_sweep(t):
         passes = generate_passes.Passes(ranks=8, passes=3)
         passes.write(folder, kind)
         t.run(f"{name} {kind}", "sweep", "counters", "--sweep-dir", sweep)
-        names = {long: long for long in SHORT_NAMES} if kind == "csv" else SHORT_NAMES
         t.compare(f"{name} {kind}: counters",
                   harness.read_csv(os.path.join(sweep, "tracelens_analysis", "counters_all_configs.csv")),
-                  raw_counters.sheet(folder, passes.ranks, names), columns=5)
+                  raw_counters.sheet(folder, passes.ranks, {long: long for long in SHORT_NAMES}), columns=5)
 
 
 PARTS = (check_sizes, check_doubtful, check_nan, check_filtered, check_flat, check_beside_trace, check_user_names, check_together,

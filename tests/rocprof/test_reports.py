@@ -17,6 +17,7 @@ import tempfile
 import warnings
 from typing import NamedTuple
 
+from tests.cli.folder import OLD_NAME
 from tests.common import harness
 from tests.rocprof import generate_trace as rocprof_generator
 from tests.rocprof import reference_sheets as rocprof_reference
@@ -90,7 +91,8 @@ def small_cases():
          symbol(3, kernel_name="ncclDevKernel")],
         [(8000, 12000)], (1000, 101000))
     for topk in (None, 0, 1, 5, 6, 100, -1, -5, -6, -100):
-        yield Case(f"tiny trace, topk {topk}", encoded(tiny), {"topk": topk, "bins": 4})
+        # The old name, which takes what is below 0, writes CSV files or a workbook.
+        yield Case(f"tiny trace, topk {topk}", encoded(tiny), {"topk": topk, "bins": 4}, xlsx=(topk or 0) >= 0)
     for threshold in (0, 1, 4, 5, 20, 21, 1_000_000, 10**15):
         for bins in (1, 3, 7, 1000):
             yield Case(f"tiny trace, below {threshold} µs, {bins} bins", encoded(tiny),
@@ -281,10 +283,10 @@ def read_csvs(folder, names, allowed=frozenset()):
     return found, [f"unexpected: {extra}"] if extra else []
 
 
-def command_for(binary, path, folder, options, documents):
+def command_for(program, path, folder, options, documents):
     given = {"threshold_us": "short_kernel_threshold_us", "bins": "short_kernel_histogram_bins", "topk": "topk_kernels"}
-    command = [binary, "rocprof", "--profile_json_path", path, "--output_csvs_dir", os.path.join(folder, "csv"),
-               "--kernel_details", "--short_kernel_study", "--no_extra_sheets", "--quiet"]
+    command = [*program, "--profile_json_path", path, "--output_csvs_dir", os.path.join(folder, "csv"), "--kernel_details",
+               "--short_kernel_study", "--no_extra_sheets", "--quiet"]
     for name, value in options.items():
         if value is not None:
             command += [f"--{given[name]}", str(value)]
@@ -298,7 +300,13 @@ def check_case(binary, case, folder):
     with open(path, "wb") as file:
         file.write(case.data)
     documents = [("--output_db", "report.db")] + ([("--output_xlsx_path", "report.xlsx")] if case.xlsx else [])
-    outcome = harness.run(command_for(binary, path, folder, case.options, documents))
+    program = [binary, "rocprof"]
+    if (case.options.get("topk") or 0) < 0:  # a usage error; a Python slice under the old name
+        refused = harness.run(command_for(program, path, folder, case.options, documents))
+        if refused.code != 2 or "--topk_kernels: must be at least 0" not in refused.stderr or len(os.listdir(folder)) > 1:
+            return [f"not refused: exit code {refused.code}: {refused.stderr[:300]}"]
+        program = [os.path.join(os.path.dirname(binary), OLD_NAME)]
+    outcome = harness.run(command_for(program, path, folder, case.options, documents))
     if outcome.problems() or outcome.code != 0:
         return outcome.problems() + [f"exit code {outcome.code}: {outcome.stderr[:300]}"]
     problems = []
@@ -324,7 +332,7 @@ def check_million(binary, count, tally):
     with tempfile.TemporaryDirectory(prefix="gputally-test-") as folder:
         path = os.path.join(folder, "million_results.json")
         run = rocprof_generator.write_trace(path, rocprof_generator.Options(dispatches=count, copies=2000))
-        outcome = harness.run(command_for(binary, path, folder, {}, [("--output_db", "report.db")]))
+        outcome = harness.run(command_for([binary, "rocprof"], path, folder, {}, [("--output_db", "report.db")]))
         if outcome.problems() or outcome.code != 0:
             tally.add(f"{count} dispatches", outcome.problems() + [f"exit code {outcome.code}: {outcome.stderr[:300]}"])
             return

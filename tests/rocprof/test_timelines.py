@@ -22,9 +22,9 @@ START_NS = 1_789_000_000_123_456_789
 
 
 class Test(checks.Checks):
-    def sheets(self, name, path, *options):
+    def sheets(self, name, path, *options, command="rocprof"):
         out = os.path.join(self.folder, name, "out")
-        done = harness.run([self.binary, "rocprof", path, "--output_csvs_dir", out, *options])
+        done = harness.run([self.binary, command, path, "--output_csvs_dir", out, *options])
         self.tally.add(f"{name}: runs", done.problems() + ([f"exit {done.code}: {done.stderr}"] if done.code else []))
         return {file[:-4]: harness.read_csv(os.path.join(out, file)) for file in sorted(os.listdir(out))}, done
 
@@ -270,7 +270,41 @@ def check_not_written(t):
         t.equal(f"{name}: no gpu_timeline_by_device", False, "gpu_timeline_by_device" in sheets or "devices" in done.stdout)
 
 
-PARTS = (check_exact, check_devices, check_clocks, check_containers, check_type_relative, check_not_written)
+def check_windows(t):
+    """`gputally report`: the time of a GPU, and of all, is that of its work, as in its first screen; the capture is a fact of its own."""
+    for kind in FORMATS:
+        for gpus in ([(4,)], [(2, 3)]):
+            name = f"window {kind}, {len(gpus[0])} GPUs"
+            if t.only not in name:
+                continue
+            run = make_run(1, 40, 3, gpus)
+            run[0].init, run[0].fini = run[0].init - 10**9, run[0].fini + 2 * 10**9
+            folder = write(run, os.path.join(t.folder, name), kind)
+            raw = raw_times.read(folder)
+            sheets, done = t.sheets(name, folder, command="report")
+            own = lambda gpu: ([s for s in spans if gpu in s.gpus] for spans in (raw.kernels, raw.copies))
+            t.tally.add(f"{name}: gpu_timeline", timeline_problems(
+                ["type", "time ms", "percent"], sheets["gpu_timeline"], cells(window_timeline(raw.kernels, raw.copies))))
+            expected = [[gpu, *row] for gpu in gpus[0] for row in window_timeline(*own(gpu))]
+            if len(gpus[0]) > 1:
+                t.tally.add(f"{name}: gpu_timeline_by_device", timeline_problems(
+                    ["device", "type", "time ms", "percent"], sheets["gpu_timeline_by_device"], cells(expected)))
+            facts = {row[0]: row[1] for row in sheets["overview"][1]}
+            judged = max((dict((row[1], row[2]) for row in expected if row[0] == gpu) for gpu in gpus[0]), key=lambda one: one["busy_time"])
+            t.equal(f"{name}: the first screen", [judged["total_time"], round(judged["busy_time"] / 1e6, 6)],
+                    [int(float(facts["window_ns"])), float(facts["busy_ms"])])
+            capture = raw.windows[run[0].pid] if raw.windows else None
+            t.equal(f"{name}: capture", capture and (capture[1] - capture[0]) / 1e6,
+                    float(facts["capture_ms"]) if "capture_ms" in facts else None)
+            t.equal(f"{name}: the terminal names the capture", bool(capture), "the capture takes 3" in " ".join(done.stdout.split()))
+
+
+def window_timeline(kernels, copies):
+    first, last = min(s.start for s in kernels + copies), max(s.end for s in kernels + copies)
+    return raw_times.timeline(kernels, copies, last - first)
+
+
+PARTS = (check_exact, check_devices, check_clocks, check_containers, check_type_relative, check_not_written, check_windows)
 
 if __name__ == "__main__":
     sys.exit(checks.run_parts(__doc__, PARTS, Test))

@@ -10,7 +10,7 @@ from tests.run.test_profiling_runs import Place, equal, holds, run_tests
 
 TESTS = []
 
-# Every key that a context of madengine may have, with a valid value (../shared/spec/profile.md, 2.1).
+# Every key that a context of madengine may have, with a valid value.
 VALID = {"docker_build_arg": {}, "docker_env_vars": {}, "docker_mounts": {}, "env_vars": {}, "distributed": {}, "vllm": {},
          "deployment_config": {}, "tools": [], "pre_scripts": [], "post_scripts": [], "log_error_benign_patterns": [],
          "log_error_patterns": ["x"], "docker_gpus": "all", "gpu_vendor": "AMD", "guest_os": "UBUNTU", "MAD_ROCM_PATH": None, "timeout": None,

@@ -12,6 +12,7 @@ import sys
 import openpyxl
 
 from tests.common.disks import small_disk
+from tests.run.gpus import rocm_smi
 from tests.run.test_profiling_runs import Place, equal, holds, run_tests
 
 TESTS = []
@@ -73,7 +74,7 @@ def missing_samples_are_bridged(binary):
         gpus = os.path.join(p.path, "gpus")
         with open(gpus, "w") as f:
             f.write("0,0,100,1,2\n0.3,0,,1,2\n0.9,0,100,1,2\n")
-        equal(p.run(*POWER, "--name", "x", "--", "sleep", "1.3", GPUTALLY_SMI_FAKE=gpus).returncode, 0)
+        equal(p.run(*POWER, "--name", "x", "--", "sleep", "1.3", **rocm_smi(gpus)).returncode, 0)
         header, row = sheet(p.file("x_run_summary.xlsx"), "power_summary")
         equal(header[-1], "energy_J")
         assert row[1] < len(p.rows("gpu_info_power_profiler_output.csv")) - 1, "no sample is missing"
@@ -89,7 +90,7 @@ def counters_win(binary):
         gpus = os.path.join(p.path, "gpus")
         with open(gpus, "w") as f:
             f.write("0,0,100,1,2,1000\n0,1,50,1,2\n0.4,0,100,1,2,1075.5\n")
-        equal(p.run(*POWER, "--name", "x", "--", "sleep", "0.6", GPUTALLY_SMI_FAKE=gpus).returncode, 0)
+        equal(p.run(*POWER, "--name", "x", "--", "sleep", "0.6", **rocm_smi(gpus)).returncode, 0)
         rows = sheet(p.file("x_run_summary.xlsx"), "power_summary")
         equal(rows[0], ["gpu", "samples", "min", "mean", "max", "p95", "energy_J", "energy_counter_J"])
         equal([row[7] for row in rows[1:]], [75.5, None])
@@ -147,13 +148,13 @@ def both_dies_of_a_gpu(binary):
         # each waits for the other one, so that they must run at the same time
         command = ["bash", "-c", 'touch "$0 $HIP_VISIBLE_DEVICES"; until [ -e "$0 0" -a -e "$0 1" ]; do sleep 0.05; done; '
                    'exit $((HIP_VISIBLE_DEVICES * 7))', "a name"]
-        done = p.run("-c", context, "--timeout", "60", "--report", "none", "--", *command, GPUTALLY_SMI_FAKE=gpus)
+        done = p.run("-c", context, "--timeout", "60", "--report", "none", "--", *command, **rocm_smi(gpus))
         equal((done.returncode, p.record()["exit_code"]), (3, 7))
         equal([os.path.exists(p.file(f"a name {d}")) for d in (0, 1)], [True, True])
         for rows in ("0,0,100,1,2\n", "0,0,100,1,2\n0,2,100,1,2\n"):
             with open(gpus, "w") as f:
                 f.write(rows)
-            done = p.run("-c", context, "--", "true", GPUTALLY_SMI_FAKE=gpus)
+            done = p.run("-c", context, "--", "true", **rocm_smi(gpus))
             equal(done.returncode, 3)
             holds(done.stderr, f"POWER_DUAL_GCD needs a machine with exactly two GPU dies; this one has {3 if '2,100' in rows else 1}")
         plan = p.plan("-c", context[:-1] + ', "gpu_vendor": "NVIDIA"}')
@@ -164,7 +165,7 @@ def both_dies_of_a_gpu(binary):
 def a_full_disk_is_a_failure(binary):
     cases = (("the log", 128, ["--", "sh", "-c", "head -c 500000 /dev/zero | tr '\\0' x"], {}, "run.live.log"),
              ("the samples", 80, ["-c", '{"tools": [{"name": "gpu_info_power_profiler", "env_vars": {"POWER_SAMPLING_RATE": "0.001"}}]}',
-                                  "--report", "none", "--", "sh", "-c", "head -c 500000 /dev/zero > $DISK/fill 2>/dev/null; sleep 1"], {"GPUTALLY_SMI_FAKE": "gpus"}, "gpu_info_power"),
+                                  "--report", "none", "--", "sh", "-c", "head -c 500000 /dev/zero > $DISK/fill 2>/dev/null; sleep 1"], rocm_smi("gpus"), "gpu_info_power"),
              ("the record", 80, ["--report", "none", "--", "sh", "-c", "head -c 500000 /dev/zero > $DISK/fill"], {}, "gputally_run.json"),
              ("the report", 256, ["--tools", "rocprofv3_lightweight", "--", "true"], {}, "is full"),
              ("the profiler's own files", 80, ["--tools", "rocprofv3_lightweight", "--report", "none", "--", "true"], {}, "is full"))

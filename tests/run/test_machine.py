@@ -5,20 +5,17 @@
     python3 -m tests.run.test_machine --bin build/gputally [TEXT]      only tests with TEXT in their name
 """
 import argparse
-import atexit
-import functools
 import json
 import os
 import platform
 import shutil
 import socket
-import subprocess
 import sys
-import tempfile
 import time
 
 from tests.common import harness
-from tests.run.test_profiling_runs import STAND_INS, Place, equal, holds
+from tests.run.gpus import STAND_INS, nvml
+from tests.run.test_profiling_runs import Place, equal, holds
 
 TESTS = []
 
@@ -26,17 +23,6 @@ TESTS = []
 def test(function):
     TESTS.append(function)
     return function
-
-
-@functools.cache
-def nvml():
-    """A folder with the stand-in for libnvidia-ml.so.1."""
-    folder = tempfile.mkdtemp(prefix="gputally-nvml-")
-    atexit.register(shutil.rmtree, folder, True)
-    subprocess.run(["cc", "-shared", "-fPIC", "-Wl,-soname,libnvidia-ml.so.1", "-o",
-                    os.path.join(folder, "libnvidia-ml.so.1"), os.path.join(STAND_INS, "nvml.c")], check=True,
-                   env={**os.environ, "PATH": harness.SYSTEM_PATH})
-    return folder
 
 
 def write(path, text=""):

@@ -13,6 +13,7 @@ import sys
 import time
 
 from tests.common import harness
+from tests.run.gpus import rocm_smi
 from tests.run.projects import SCRIPT, Project, model
 from tests.run.test_profiling_runs import equal, holds, run_tests
 
@@ -231,11 +232,11 @@ def files_of_several_models(binary):
         samples = os.path.join(p.path, "smi")
         with open(samples, "w") as f:
             f.write("0,0,100,1,10\n")
-        ran(p.call("run", "--tags", "one", "--no-docker", "-c", context, GPUTALLY_SMI_FAKE=samples))
+        ran(p.call("run", "--tags", "one", "--no-docker", "-c", context, **rocm_smi(samples)))
         for name in ("rocprof_output/latest", "rocprof_output/trace.json", "gpu_info_power_profiler_output.csv", "one_perf_report.xlsx", "one_run_summary.xlsx",
                      "one_env.csv", "own_output.csv", "one_traces/deep/one.pt.trace.json", "gputally_run.json"):
             assert p.exists(name), (name, p.tree())
-        ran(p.call("run", "--tags", "all", "--no-docker", "-c", context, GPUTALLY_SMI_FAKE=samples))
+        ran(p.call("run", "--tags", "all", "--no-docker", "-c", context, **rocm_smi(samples)))
         for name in ("one", "two"):
             folder = "model_outputs/" + name
             for file in ("rocprof_output/trace.json", "gpu_info_power_profiler_output.csv", f"{name}_perf_report.xlsx", "own_output.csv", "gputally_run.json"):
@@ -471,7 +472,7 @@ def profilers_in_containers(binary):
         samples = os.path.join(p.path, "smi")
         with open(samples, "w") as f:
             f.write("0,0,100,1,10\n")
-        ran(p.call("run", "--tags", "dummy_prof", "-c", context, GPUTALLY_SMI_FAKE=samples))
+        ran(p.call("run", "--tags", "dummy_prof", "-c", context, **rocm_smi(samples)))
         for name in ("rocprof_output/latest/kernel_trace.csv", "rocprof_output/model_trace.pftrace", "gpu_info_power_profiler_output.csv", "library_trace.csv",
                      "dummy_prof_perf_report.xlsx", "dummy_prof_perf_report.html", "gputally_run.json", "perf.csv"):
             assert p.exists(name), (name, p.tree())
@@ -515,7 +516,9 @@ def wrong_calls(binary):
                                     (["run", "--tags", "m", "-c", "[1]"], 4, "additional_context must be a JSON object"),
                                     (["run", "--tags", "m", "-c", '{"slurm": {}, "k8s": {}}'], 4, "Conflicting deployment configuration"),
                                     (["run", "--tags", "m", "-c", '{"guest_os": "CENTOS"}'], 2, "no Dockerfile docker/dummy.* has a line '# CONTEXT {...}' for gpu_vendor AMD, guest_os CENTOS"),
-                                    (["nothing"], 2, "usage: madengine")):
+                                    (["nothing"], 2, "usage: madengine"),
+                                    (["report", "to-html", "--csv-file-path", "perf.csv"], 2, "madengine: error: gputally has no report: gputally run writes the page"),
+                                    (["database", "--csv-file-path", "perf.csv"], 2, "madengine: error: gputally has no database: to store perf.csv in MongoDB, use mongoimport")):
             done = p.call(*words)
             equal((words, done.returncode), (words, status))
             holds(done.stderr, text)

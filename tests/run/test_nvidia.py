@@ -11,7 +11,8 @@ import sys
 
 import openpyxl
 
-from tests.run.test_machine import NVIDIA, made_sysfs, nvml, write
+from tests.run.gpus import nvml
+from tests.run.test_machine import NVIDIA, made_sysfs, write
 from tests.run.test_profiling_runs import Place, equal, holds, run_tests
 
 TESTS = []

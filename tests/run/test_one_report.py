@@ -18,6 +18,7 @@ import openpyxl
 
 from tests.common import harness
 from tests.page.pack import read_page
+from tests.run.gpus import rocm_smi
 from tests.run.test_kubernetes import Place as Cluster, equal, holds
 from tests.run.test_profiling_runs import Place as SlurmPlace, SLURM
 
@@ -270,7 +271,7 @@ def rocprofv3_in_pods(binary):
 def energy_of_nodes(binary):
     """GPUs whose counter goes from 1000 to 1075.5 J during the run."""
     with Cluster(binary) as p:
-        p.cluster.variables["GPUTALLY_SMI_FAKE"] = write(os.path.join(p.path, "gpus"), "0,0,100,1,2,1000\n0.3,0,100,1,2,1075.5\n")
+        p.cluster.variables.update(rocm_smi(write(os.path.join(p.path, "gpus"), "0,0,100,1,2,1000\n0.3,0,100,1,2,1075.5\n")))
         tool = {"name": "gpu_info_power_profiler", "env_vars": {"POWER_DEVICE": "all", "POWER_SAMPLING_RATE": "0.1"}}
         done = p.run(pod_context(2, tools=[tool]), "--", "sleep", "0.6")
         equal(done.returncode, 0)

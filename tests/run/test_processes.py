@@ -251,9 +251,9 @@ def output_that_cannot_be_written_is_a_failure(binary):
 
 @test
 def the_end_of_a_job_is_named_as_the_reason(binary):
-    for left, more in ((60, " before the time limit of the job"), (600, "")):
+    for left, more in ((-60, " before the time limit of the job"), (600, "")):
         with Place(binary) as p:
-            run = start(p, "--", "sh", "-c", "echo > ready; exec sleep 60", GPUTALLY_JOB_ENDS=str(int(time.time()) + left))
+            run = start(p, "--", "sh", "-c", "echo > ready; exec sleep 60", GPUTALLY_TIME_OVER=str(int(time.time()) + left))
             until = time.monotonic() + 60
             while not os.path.exists(p.file("ready")) and time.monotonic() < until:
                 time.sleep(0.02)

@@ -9,11 +9,13 @@ import atexit
 import csv
 import datetime
 import functools
+import glob
 import json
 import os
 import re
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -23,8 +25,8 @@ import yaml
 
 from tests.common import harness
 from tests.page.pack import read_page
+from tests.run.gpus import STAND_INS, rocm_smi
 
-STAND_INS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "stand_ins")
 TINY = os.path.join(harness.FIXTURES, "rocprof", "tiny_results.json")
 TESTS = []
 
@@ -540,7 +542,7 @@ def power_and_memory_are_sampled(binary):
     with Place(binary) as p:
         for seconds in (0.55, 5.5, 55):  # longer if a loaded machine took too few samples
             done = p.run("--tools", "gpu_info_power_profiler,gpu_info_vram_profiler", "--", "sleep", str(seconds),
-                         GPUTALLY_SMI_FAKE=fake_gpus(p))
+                         **rocm_smi(fake_gpus(p)))
             equal(done.returncode, 0)
             power, vram = (p.read(f"gpu_info_{mode}_profiler_output.csv") for mode in ("power", "vram"))
             lines = power.split("\r\n")[1:-1]
@@ -561,7 +563,7 @@ def power_and_memory_are_sampled(binary):
 @test
 def a_compute_bound_run(binary):
     with Place(binary, "rocprofv3") as p:
-        done = p.run("-f", "rocprofv3_compute_bound.json", "--", "true", GPUTALLY_SMI_FAKE=fake_gpus(p))
+        done = p.run("-f", "rocprofv3_compute_bound.json", "--", "true", **rocm_smi(fake_gpus(p)))
         equal((done.returncode, len(p.calls())), (0, 12))
         stamp = os.readlink(p.file("rocprof_output", "latest"))
         equal(sorted(n for n in os.listdir(p.file("rocprof_output", stamp)) if n.startswith("pmc_")),
@@ -606,7 +608,7 @@ def invalid_samplers(binary):
                           ({"POWER_DEVICE": "a"}, "POWER_DEVICE")):
             context_error(binary, json.dumps({"tools": [{"name": "gpu_info_power_profiler", "env_vars": env}]}), text)
         text = '{"tools": [{"name": "gpu_info_power_profiler", "env_vars": {"POWER_DEVICE": "1"}}]}'
-        done = p.run("-c", text, "--", "true", GPUTALLY_SMI_FAKE=fake_gpus(p))
+        done = p.run("-c", text, "--", "true", **rocm_smi(fake_gpus(p)))
         equal(done.returncode, 0)
         holds(done.stderr, "Device 1 is a secondary die")
 
@@ -616,7 +618,7 @@ def devices_of_samplers(binary):
     for devices, warning in (("0,0", None), ("0,5", "no GPU 5; its power is not sampled"), ("5, 0,0", "no GPU 5")):
         with Place(binary) as p:
             text = json.dumps({"tools": [{"name": "gpu_info_power_profiler", "env_vars": {"POWER_DEVICE": devices}}]})
-            done = p.run("-c", text, "--", "true", GPUTALLY_SMI_FAKE=fake_gpus(p))
+            done = p.run("-c", text, "--", "true", **rocm_smi(fake_gpus(p)))
             equal((devices, done.returncode), (devices, 0))
             equal(p.read("gpu_info_power_profiler_output.csv").splitlines()[0], "time,Power(Watt) GPU0")
             assert warning in done.stderr if warning else "warning" not in done.stderr, done.stderr
@@ -678,7 +680,7 @@ def a_comprehensive_run(binary):
         equal([plan["env"][k] for k in ("MIOPEN_TRACE", "ROCBLAS_TRACE", "HSA_ENABLE_SDMA")], ["1", "1", "0"])
         equal([s["mode"] for s in plan["samplers"]], ["power", "vram"])
         equal(plan["library_trace"]["modes"], ["rocblas_trace", "miopen_trace"])
-        done = p.run("-f", "rocprofv3_comprehensive", "--", "echo", "app", GPUTALLY_SMI_FAKE=fake_gpus(p))
+        done = p.run("-f", "rocprofv3_comprehensive", "--", "echo", "app", **rocm_smi(fake_gpus(p)))
         equal((done.returncode, len(p.calls())), (0, 15))
         for name in ("library_trace.csv", "gpu_info_power_profiler_output.csv", "gpu_info_vram_profiler_output.csv"):
             assert name in p.tree(), name
@@ -691,7 +693,7 @@ def reports_are_written(binary):
     with Place(binary, "rocprofv3") as p:
         done = p.run("--name", "job", "--tools", "rocprofv3_perfetto,gpu_info_power_profiler,miopen_trace", "--", "sh", "-c",
                      "sleep 0.25; for i in 1 2 3; do echo 'MIOpen(HIP): Command [x] ./bin/MIOpenDriver gemm'; done; "
-                     "echo 'MIOpen(HIP): Command [x] ./bin/MIOpenDriver conv'", GPUTALLY_SMI_FAKE=fake_gpus(p))
+                     "echo 'MIOpen(HIP): Command [x] ./bin/MIOpenDriver conv'", **rocm_smi(fake_gpus(p)))
         equal(done.returncode, 0)
         books = [name for name in p.tree() if name.endswith(".xlsx")]
         equal(books, ["job_hip_activity.xlsx", "job_hip_api.xlsx", "job_memory_copy.xlsx", "job_perf_report.xlsx", "job_run_summary.xlsx"])
@@ -817,7 +819,8 @@ def a_run_in_a_container(binary):
         done = p.run("-c", text, "--name", "job", "--output-dir", "out", "--", "sh", "-c", "echo $OMP_NUM_THREADS $D $MAD_MODEL_NAME $NODE_RANK [$SECRET]; exit 5",
                      NODE_RANK="3", SECRET="s", GPUTALLY_SYSFS=fake_render_nodes(p, 1))
         equal((done.returncode, done.stdout), (3, "8 it's $X job 3 []\n"))
-        argv = next(call["argv"] for call in p.calls() if call.get("program") == "docker")
+        looked, argv = [call["argv"] for call in p.calls() if call.get("program") == "docker"]
+        assert "for p in rocprof rocprofv3" in looked[-1] and looked[3].startswith("gputally_look_"), looked
         work = os.path.realpath(p.work)
         equal(argv[:3], ["run", "--rm", "--name"])
         rest = argv[4:]
@@ -831,7 +834,76 @@ def a_run_in_a_container(binary):
         record = json.loads(p.read("out", "gputally_run.json"))
         equal((record["exit_code"], record["docker"]["argv"][0]), (5, "docker"))
         equal(p.run("-c", text, "--no_docker", "--", "sh", "-c", "exit 0").returncode, 0)
-        equal(len([call for call in p.calls() if call.get("program") == "docker"]), 1)
+        equal(len([call for call in p.calls() if call.get("program") == "docker"]), 2)
+
+
+@test
+def databases_of_presets(binary):
+    """Profiles that write Perfetto traces write the database that madengine's document shows, if this rocprofv3 can."""
+    for tool, drop, formats in (("rocprofv3_compute", "", ["pftrace", "rocpd"]), ("rocprofv3_communication", "rocpd", ["pftrace"]), ("rocprofv3_lightweight", "", ["json"]),
+                                ("rocprofv3_pc_sampling", "", ["pftrace", "csv"]), ("rocprofv3_agent", "", ["csv"])):
+        for container in (False, True):
+            with Place(binary, "rocprofv3", "docker") as p:
+                words = ["--docker=image"] if container else []
+                done = p.run(*words, "-c", json.dumps({"tools": [{"name": tool}], "docker_env_vars": {"STANDIN_DROP": drop}}), "--report", "none", "--", "true", STANDIN_DROP=drop,
+                             GPUTALLY_SYSFS=fake_render_nodes(p, 1))
+                equal((tool, container, done.returncode, p.record()["profiler"]["formats"]), (tool, container, 0, formats))
+                databases = glob.glob(p.file("rocprof_output", "2*", "**", "*_results.db"), recursive=True)
+                equal((tool, bool(databases)), (tool, "rocpd" in formats))
+                for path in databases:
+                    with sqlite3.connect(path) as connection:
+                        assert connection.execute("SELECT COUNT(*) FROM kernels").fetchone()[0] > 0
+
+
+@test
+def profilers_of_images(binary):
+    """The image decides, not this machine: rocprofv3 or the legacy rocprof, in its PATH or below $ROCM_PATH or /opt/rocm."""
+    traces = os.path.join(STAND_INS, "rocprofv3"), os.path.join(STAND_INS, "rocprof")
+    old, new = '{"tools": [{"name": "rocprof"}]', '{"tools": [{"name": "rocprofv3"}]'
+    with Place(binary, "docker") as p:
+        sysfs = fake_render_nodes(p, 1)
+
+        def run_in(programs, context, where="ROCM_PATH", version=None):
+            """In an image with these programs in a folder of their own."""
+            rocm = os.path.join(p.path, f"rocm{len(os.listdir(p.path))}")
+            os.makedirs(os.path.join(rocm, "bin"))
+            for path in programs:
+                os.symlink(path, os.path.join(rocm, "bin", os.path.basename(path)))
+            if version:
+                os.mkdir(os.path.join(rocm, ".info"))
+                with open(os.path.join(rocm, ".info", "version"), "w") as file:
+                    file.write(version)
+            path = os.path.join(rocm, "bin") + ":" if where == "PATH" else ""
+            variables = {"PATH": path + p.environment()["PATH"], "ROCM_PATH": rocm}
+            context = f'{context}, "docker_env_vars": {json.dumps(variables)}}}'
+            done = p.run("--docker=image", "-c", context, "--report", "none", "--output-dir", rocm, "--", "true", GPUTALLY_SYSFS=sysfs)
+            record = os.path.join(rocm, "gputally_run.json")
+            return rocm, done, json.loads(p.read(record))["profiler"] if os.path.exists(record) else None
+        rocm, done, profiler = run_in(traces[1:], old, version="7.0.2-1\n")
+        equal((done.returncode, profiler["kind"], profiler["path"]), (0, "rocprof", f"{rocm}/bin/rocprof"))
+        holds(done.stderr, "ROCm 7.0.2 detected but rocprofv3 not found, using legacy rocprof")
+        assert "--hip-trace" in profiler["options"] and "--runtime-trace" not in profiler["options"], profiler
+        rocm, done, profiler = run_in(traces[1:], old, where="PATH")
+        equal((done.returncode, profiler["kind"], profiler["path"]), (0, "rocprof", "rocprof"))
+        rocm, done, profiler = run_in(traces, old)
+        equal((done.returncode, profiler["kind"], profiler["path"]), (0, "rocprofv3", f"{rocm}/bin/rocprofv3"))
+        rocm, done, profiler = run_in(traces, old, where="PATH")
+        equal((done.returncode, profiler["kind"], profiler["path"]), (0, "rocprofv3", "rocprofv3"))
+        for programs, context in (((), old), (traces[1:], new)):  # a plain rocprofv3 has no substitute
+            rocm, done, profiler = run_in(programs, context)
+            equal((done.returncode, profiler), (3, None))
+            holds(done.stderr, "gputally: the image image has no profiler for this tool: rocprofv3, or else rocprof, in its PATH, $ROCM_PATH/bin or /opt/rocm/bin")
+        # A script of the user installs the profiler in the container.
+        with open(p.file("install.sh"), "w") as file:
+            file.write(f"ln -s {traces[0]} $ROCM_PATH/bin/rocprofv3\n")
+        rocm, done, profiler = run_in((), old + ', "pre_scripts": [{"path": "install.sh"}]', where="PATH")
+        equal((done.returncode, profiler["formats"], profiler["path"]), (0, ["rocpd"], None))
+        assert glob.glob(os.path.join(rocm, "rocprof_output", "2*", "**", "*_results.db"), recursive=True), done.stderr
+        # Without a profiler in the context, and with --dry-run, no image is asked.
+        before = len(p.calls())
+        p.run("--docker=image", "--report", "none", "--", "true", GPUTALLY_SYSFS=sysfs)
+        equal(len([call for call in p.calls()[before:] if call.get("program") == "docker"]), 1)
+        equal(p.plan("--docker=image", "-c", old + "}")["profiler"]["path"], "rocprofv3")
 
 
 @test
@@ -921,7 +993,7 @@ def a_job_on_two_nodes(binary):
     with Place(binary, "rocprofv3", *SLURM) as p:
         command = ["sh", "-c", "echo $NODE_RANK $MASTER_ADDR $MAD_COLLECT_METRICS $MAD_MULTI_NODE_RUNNER; "
                    "echo performance: $((10 + NODE_RANK)).5 samples_per_second", "it's"]
-        done = p.run("-f", "rocprofv3_multi_node.json", "--name", "job", "--", *command, GPUTALLY_SMI_FAKE=fake_gpus(p),
+        done = p.run("-f", "rocprofv3_multi_node.json", "--name", "job", "--", *command, **rocm_smi(fake_gpus(p)),
                      GPUTALLY_SLURM_POLL_SECONDS="0.1")
         equal(done.returncode, 0)
         folder = p.file("slurm_results", "job", "4242")

@@ -13,6 +13,7 @@ import sys
 import openpyxl
 
 from tests.common import harness
+from tests.run.gpus import rocm_smi
 from tests.run.test_one_report import WRITER, column, write
 from tests.run.test_profiling_runs import Place, equal, holds, run_tests
 
@@ -171,7 +172,7 @@ def baselines_only_where_there_is_something_to_compare(binary):
         gpus = os.path.join(p.path, "gpus")
         with open(gpus, "w") as f:
             f.write("0,0,100,1,2,500\n")
-        equal(p.run("--tools", "gpu_info_power_profiler", "--warmup", "1", "--repeat", "2", "--", *COMMAND, GPUTALLY_SMI_FAKE=gpus).returncode, 0)
+        equal(p.run("--tools", "gpu_info_power_profiler", "--warmup", "1", "--repeat", "2", "--", *COMMAND, **rocm_smi(gpus)).returncode, 0)
         equal(starts(p), [["warmup_1"], ["repeat_1"], ["repeat_2"]])
         repeats = p.record()["repeats"]
         equal((repeats["has_baseline"], repeats["overhead_pct"], repeats["profiled"]["energy_J"]["mean"]), (False, {}, 0))
@@ -199,7 +200,7 @@ def energy_of_counter_passes_is_divided(binary):
             f.write("0,0,100,1,2,1000\n0.2,0,100,1,2,1100\n")
         context = {"tools": [{"name": "gpu_info_power_profiler", "env_vars": {"POWER_DEVICE": "all", "POWER_SAMPLING_RATE": "0.1"}},
                              {"name": "rocprofv3_agent_counter"}]}
-        done = p.run("-c", json.dumps(context), "--repeat", "1", "--no_baseline", "--report", "none", "--", "sleep", "0.3", GPUTALLY_SMI_FAKE="gpus")
+        done = p.run("-c", json.dumps(context), "--repeat", "1", "--no_baseline", "--report", "none", "--", "sleep", "0.3", **rocm_smi("gpus"))
         equal(done.returncode, 0)
         run, = p.record()["repeats"]["runs"]
         assert len(p.calls()) > 1

@@ -117,11 +117,19 @@ static void texts(void **state)
     for (size_t i = 0; i < GT_LENGTH(cases); i++)
         assert_string_equal(gt_secrets_hide(&arena, env, cases[i][0]), cases[i][1]);
     gt_arg_list words = {0};
-    static const char *const given[] = {"app", "--token", "abc def", "x=s3cr3t", "--key", "--y"};
-    static const char *const expected[] = {"app", "--token", "***", "x=***", "--key", "--y"};
+    static const char *const given[] = {"app",   "--token", "abc def",          "x=s3cr3t",
+                                        "--key", "--y",     "--db-password=a b"};
+    static const char *const expected[] = {"app", "--token",          "***", "x=***", "--key",
+                                           "--y", "--db-password=***"};
     for (size_t i = 0; i < GT_LENGTH(given); i++) gt_arg_list_add(&arena, &words, given[i]);
     gt_arg_list masked = gt_secrets_hide_words(&arena, env, &words);
     for (size_t i = 0; i < GT_LENGTH(given); i++) assert_string_equal(masked.items[i], expected[i]);
+    gt_arg_list variables = {0};
+    static const char *const set[][2] = {
+        {"HF_TOKEN=a 'b' c", "HF_TOKEN=***"}, {"N=s3cr3t x", "N=*** x"}, {"A_KEY=", "A_KEY="}};
+    for (size_t i = 0; i < GT_LENGTH(set); i++) gt_arg_list_add(&arena, &variables, set[i][0]);
+    masked = gt_secrets_hide_variables(&arena, env, &variables);
+    for (size_t i = 0; i < GT_LENGTH(set); i++) assert_string_equal(masked.items[i], set[i][1]);
 }
 
 /* However often a line is quoted for another shell, the value is masked. */

@@ -161,7 +161,7 @@ def test_real_node_that_fails(binary):
         holds(done.stderr, "ended with state FAILED")
         summary = c.summary("f")
         equal((summary["status"], [(n["status"], n["exit_code"]) for n in summary["nodes"]]), ("FAILURE", [("FAILURE", 143), ("FAILURE", 7)]))
-        equal((summary["exit_code"], summary["reason"]), (3, "the job ended with state FAILED; node 1: the command failed with exit status 7"))
+        equal((summary["exit_code"], summary["reason"]), (7, "the job ended with state FAILED; node 1: the command failed with exit status 7"))
         done = c.run("g", "true", context={"tools": [{"name": "rocprofv3_lightweight"}]})
         equal(done.returncode, 3)  # no profiler on the nodes
         holds(done.stderr, ": FAILURE: Error: Neither rocprofv3 nor rocprof found in PATH")  # the first one ends the other
@@ -395,6 +395,10 @@ def test_states(binary):
         done, summary = p.job("sh", "-c", "exit $NODE_RANK")
         equal((done.returncode, summary["state"], [n["exit_code"] for n in summary["nodes"]]), (3, "FAILED", [0, 1]))
         equal((summary["exit_code"], summary["reason"]), (1, "the job ended with state FAILED; node 1: the command failed with exit status 1"))
+    # SLURM knows what gputally returned on the node, not what the command did.
+    with Scripted(binary, squeue=[squeue("FAILED")], scontrol=[scontrol("FAILED", "3:0")]) as p:
+        done, summary = p.job("sh", "-c", "[ $NODE_RANK = 0 ] || exit 7")
+        equal((done.returncode, summary["exit_code"], [n["exit_code"] for n in summary["nodes"]]), (3, 7, [0, 7]))
     with Scripted(binary, squeue=[squeue("COMPLETED")], scontrol=[scontrol("COMPLETED", "0:0")]) as p:
         done, summary = p.job("sh", "-c", "exit $NODE_RANK")
         equal((summary["status"], summary["exit_code"], summary["reason"]), ("FAILURE", 1, "node 1: the command failed with exit status 1"))
@@ -461,7 +465,7 @@ def test_scripts(binary):
             own = {"slurm": {"time": limit}, **({"distributed": {"launcher": "slurm_multi"}} if once else {})}
             equal(p.run("-c", json.dumps(own), "--name", "e", "--generate-only", "--", "true").returncode, 0)
             lines = p.read("slurm_results", "gputally_e.sh")
-            equal((limit, [d for d in directives(lines) if "signal" in d], "GPUTALLY_JOB_ENDS" in lines),
+            equal((limit, [d for d in directives(lines) if "signal" in d], "GPUTALLY_TIME_OVER" in lines),
                   (limit, ["--signal=" + expected] if expected else [], bool(expected)))
         holds(script, "srun --ntasks=2 --ntasks-per-node=1 --cpus-per-task=$SLURM_CPUS_PER_TASK --kill-on-bad-exit=1 --export=ALL bash -c ")
         holds(script, "deepspeed --hostfile=${GPUTALLY_HOSTFILE} --no_ssh --node_rank=${NODE_RANK}")

@@ -12,7 +12,7 @@ import sys
 import tempfile
 
 from tests.common.harness import run_test_functions
-from tests.crew import crews
+from tests.procs import group
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SCRIPT = os.path.join(ROOT, "scripts", "simulate-scale")
@@ -101,10 +101,10 @@ def test_prediction_of_a_run_here(binary):
 
 def test_speedup_is_measured(binary):
     """scripts/measure-speedup: a row per number of processes, and what process 0 does alone."""
-    crews.launcher("openmpi")
+    group.launcher("openmpi")
     done = subprocess.run([sys.executable, os.path.join(ROOT, "scripts", "measure-speedup"), "--bin", binary, "--ranks", "3", "--mb", "0.2",
-                           "--rounds", "1", "--processes", "1,2", "--launcher", " ".join(crews.launcher("openmpi")[:-1])],
-                          capture_output=True, text=True, check=False, env=crews.environment())
+                           "--rounds", "1", "--processes", "1,2", "--launcher", " ".join(group.launcher("openmpi")[:-1])],
+                          capture_output=True, text=True, check=False, env=group.environment())
     assert done.returncode == 0, done.stderr
     assert re.findall(r"^\| (\d+) \| [\d.]+ s \|", done.stdout, re.M) == ["1", "2"], done.stdout
     found = re.search(r"process 0 alone: [\d.]+ s of CPU time, ([\d.]+) % of the work; .* and 16 at most ([\d.]+) times", done.stdout)

@@ -201,7 +201,7 @@ def check_longest_kernel(s):
            [("Memset (Device)", "Cijk_A"), ("B", "B")])
     s.same("the last column", heads(s, f"{TOP}.csv")[-1], "longest_kernel_name")
     s.run("yaml", "--input-csv", f"{STEM}.csv")
-    s.holds("job file", s.lines("s/tracelens_analysis/rocprof_top5_kernels.yaml"), "'(B|Cijk_A)'")
+    s.holds("job file", s.lines("s/tracelens_analysis/rocprof_top5_kernels.yaml"), "'^(B|Cijk_A)$'")
     gemm_report(s, [("[{'name': 'A', 'total_duration_us': 1}, {'name': 'A', 'total_duration_us': 2}]", 1, 9)])
     top(s)
     s.same("without the column", heads(s, f"{TOP}.csv")[-1], f"col_{DETAILS}")
@@ -216,9 +216,9 @@ def check_counters_beside_json(s):
                                              "strings": {}, "code_objects": [], "kernel_symbols": [], "host_functions": [],
                                              "callback_records": {"counter_collection": []}, "buffer_records": {"kernel_dispatch": []}}]}, file)
     with open(os.path.join(folder, "77_counter_collection.csv"), "w", encoding="utf-8", newline="") as file:
-        csv.writer(file, quoting=csv.QUOTE_NONNUMERIC).writerows([COUNTER_HEADS, counted(1, "a", "SQ_BUSY", 10), counted(2, "a", "SQ_BUSY", 20)])
+        csv.writer(file, quoting=csv.QUOTE_NONNUMERIC).writerows([COUNTER_HEADS, counted(1, "=a", "SQ_BUSY", 10), counted(2, "=a", "SQ_BUSY", 20)])
     s.run("counters", "--sweep-dir", "s")
-    s.same("file", s.lines("s/tracelens_analysis/counters_all_configs.csv").splitlines()[1:], ["256thread_28ch,256,256thread,28,28ch,a,2,15.0"])
+    s.same("file", s.lines("s/tracelens_analysis/counters_all_configs.csv").splitlines()[1:], ["256thread_28ch,256,256thread,28,28ch,'=a,2,15.0"])
 
 
 def check_no_collectives(s):

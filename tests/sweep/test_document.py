@@ -9,7 +9,7 @@ import sys
 from tests.common import harness
 from tests.links.command_lines import command_lines
 from tests.run.test_profiling_runs import equal
-from tests.run.test_seed_commands import SEEDS
+from tests.run.seed_commands import SEEDS
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 

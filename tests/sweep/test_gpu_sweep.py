@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """gpu_sweep.sh, the sweep on a real GPU, with synthetic traces: it runs through, and its check fails where it should."""
+import csv
+import io
 import os
-import re
 import sys
 
 from tests.common.harness import ROOT, Case, run, run_cases
@@ -13,9 +14,20 @@ CHECK = os.path.join(ROOT, "tests", "sweep", "gpu_sweep_check.py")
 def edited(path, edit):
     with open(path, encoding="utf-8", newline="") as file:
         text = file.read()
+    changed = edit(text)
+    assert changed != text, f"nothing to change in {path}: {text}"
     with open(path, "w", encoding="utf-8", newline="") as file:
-        file.write(edit(text))
+        file.write(changed)
     return text
+
+
+def none_told_apart(text):
+    rows = list(csv.DictReader(io.StringIO(text)))
+    out = io.StringIO()
+    writer = csv.DictWriter(out, rows[0])
+    writer.writeheader()
+    writer.writerows({**row, "told_apart": "False"} for row in rows)
+    return out.getvalue()
 
 
 def check_script(binary, folder):
@@ -25,7 +37,7 @@ def check_script(binary, folder):
     if done.code or not done.stdout.endswith("all expectations are met\n"):
         return problems + [f"exit {done.code}: {done.stdout[-500:]} {done.stderr[-500:]}"]
     changes = [("tracelens_analysis/recommendation.csv", lambda t: t.replace(",4096,", ",4095,"), "FAILED the two fastest settings"),
-               ("tracelens_analysis/recommendation.csv", lambda t: re.sub(",True,(True|False),", r",False,\1,", t), "FAILED the six other settings"),
+               ("tracelens_analysis/recommendation.csv", none_told_apart, "FAILED the six other settings"),
                ("tracelens_analysis/effects.csv", lambda t: t.replace("allocator,", "x,").replace("size,", "allocator,").replace("\nx,", "\nsize,"),
                 "FAILED the allocator explains"),
                ("sweep.json", lambda t: t.replace('"SUCCESS"', '"FAILED"', 1), "FAILED all 40 runs"),

@@ -48,6 +48,8 @@ static void threads_and_channels(void **state)
     make("256thread/nccl_28channels");
     make("1024thread/nccl_28channels");
     make("mode_fast/torch_profiler"); /* beside folders of threads: not part of the sweep */
+    make("256thread/nccl_xchannels/torch_profiler");
+    make("256thread/nccl_28channels_old/torch_profiler");
     make("tracelens_analysis/512thread/nccl_28channels");
     gt_sweep sweep = open_sweep();
     assert_true(sweep.is_classic);
@@ -75,6 +77,7 @@ static void axes_by_folder_names(void **state)
     make("batch_size_16/mode_max_autotune/torch_profiler");
     make("batch_size_16/mode_eager/rocprof_traces");
     make("batch_size_8/notes_old"); /* no run */
+    make("nccl_manychannels/torch_profiler");
     gt_sweep sweep = open_sweep();
     assert_false(sweep.is_classic);
     assert_int_equal(sweep.axis_count, 2);

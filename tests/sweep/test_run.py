@@ -391,15 +391,14 @@ def check_timeout(sweep):
         done = sweep.run("-c", "28,30", "-t", "256", "-o", out, "--delay", "0", "--timeout", seconds, *command)
         if all(os.path.exists(os.path.join(sweep.folder, f"pid_{channels}")) for channels in (28, 30)):
             break
-    problems = expect("exit code", done.code, 0)
+    problems = expect("exit code", done.code, 1)
     problems += within("summary", without_durations(sweep.text(sweep.only(out + r"/.*summary.*"))),
                        "256        28              TIMEOUT    N", "256        30              TIMEOUT    N")
     problems += expect("statuses", [p["status"] for p in sweep.record(out)["points"]], ["TIMEOUT", "TIMEOUT"])
     for channels in (28, 30):
         pid = int(sweep.text(f"pid_{channels}"))
         problems += [] if wait_for(lambda: not alive(pid)) else [f"left {pid} running"]
-    done = sweep.run("-c", "28", "-t", "256", "-o", "again", "--timeout", "1", "--fail-on-error", *command)
-    return problems + expect("exit code with --fail-on-error", done.code, 1)
+    return problems
 
 
 def check_signal(sweep, number):
@@ -433,6 +432,22 @@ def check_signal_between(sweep):
     process.communicate(timeout=WALL_SECONDS)
     return expect("exit code", process.returncode, 130) + expect(
         "statuses", [p["status"] for p in sweep.record()["points"]], ["SUCCESS", "PENDING"])
+
+
+def check_all_failed(sweep):
+    """Nothing says that all runs are complete if none is; one good run is enough for the sentence and the status of the script."""
+    problems = []
+    for options, code in ((["-c", "28,42"], 1), (["-c", "28,42", "--slots", "2", "--gpus", "none"], 1), (["-c", "28"], 1), (["-c", "28,42", "-n"], 1)):
+        done = sweep.run(*options, "-t", "256", "-o", "out", "--delay", "0", "--", "false")
+        last = done.stdout.splitlines()[-1].split("] ", 1)[1]
+        wanted = "[ERROR] All runs failed; run_output.log in their folders says why" if "28,42" in options else "[ERROR] The run failed; run_output.log in its folder says why"
+        problems += expect(f"{options}", (done.code, last, "completed" in done.stdout), (code, wanted, False))
+    done = sweep.run("-c", "28,42", "-t", "256", "-o", "out", "--delay", "0", "--", "sh", "-c", "test {channels} = 28")
+    problems += expect("one good run", (done.code, done.stdout.splitlines()[-1].split("] ", 1)[1]), (0, "All runs completed!"))
+    done = sweep.run("-c", "28,42", "-t", "256", "-o", "other", "--delay", "0", "--fail-on-error", "--", "sh", "-c", "test {channels} = 28")
+    problems += expect("--fail-on-error", (done.code, done.stdout.splitlines()[-1].split("] ", 1)[1]), (1, "All runs completed!"))
+    done = sweep.run("-c", "28,42", "-t", "256", "-o", "out", "--delay", "0", "-s", "--", "sh", "-c", "test {channels} = 28")
+    return problems + expect("the failed one again", (done.code, done.stdout.count("The run failed")), (1, 1))
 
 
 def check_dry_run(sweep):
@@ -532,6 +547,7 @@ CASES = [
     Case("SIGINT", check_signal, signal.SIGINT),
     Case("SIGTERM", check_signal, signal.SIGTERM),
     Case("SIGTERM between two runs", check_signal_between),
+    Case("all runs failed", check_all_failed),
     Case("dry run", check_dry_run),
     Case("job files", check_job_files),
     Case("root is a file", check_root_is_a_file),

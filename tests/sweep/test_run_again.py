@@ -35,7 +35,7 @@ def write_with(sweep, number, *words, code=0, said=""):
             file.write(text)
     done = sweep.run("-c", "28", "-t", "256", "-o", "out", "--env", f"NUMBER={number}", "--env", f"CODE={code}", *words, "--",
                      "python3", "writer.py", "{profiler_dir}")
-    return expect(f"exit code of run {number}", (done.code, done.stderr if not said else ""), (0, "")) + within("said", done.stderr, said)
+    return expect(f"exit code of run {number}", (done.code, done.stderr if not said else ""), (1 if code else 0, "")) + within("said", done.stderr, said)
 
 
 def kernel_us(sweep):
@@ -178,12 +178,40 @@ def check_other_command(sweep):
     return problems + expect("again", (done.code, "warning" in done.stderr, measured), (0, False, "4"))
 
 
+# Prints its secrets, then fails if it is told so.
+SPENDER = "import os, sys; print(os.environ['HF_TOKEN'], os.environ['WANDB_API_KEY'], *sys.argv[1:]); sys.exit(os.path.exists('fail'))"
+
+
+def leaks(sweep, *secrets):
+    """The files with one of these, except the output of the command."""
+    return [name for name in sweep.files() if not name.endswith("run_output.log") and any(s in sweep.text(name) for s in secrets)]
+
+
 def check_secret(sweep):
-    """Warnings and sweep.json's command do not have the value of a secret."""
-    words = ["-c", "28", "-t", "256", "-o", "out", "--env", "HF_TOKEN=abc123"]
-    sweep.run(*words, "--", "true")
-    done = sweep.run(*words, "-s", "--", "true", "{nproc}", "{{{channels}")
-    return within("said", done.stderr, "(env 'HF_TOKEN=...' true)") + expect("leaked", "abc123" in done.stderr + sweep.record()["commands"][0], False)
+    """No secret in what is printed and written: of --env, of the environment and of arguments. A sweep is continued with other ones."""
+    sweep.environment["WANDB_API_KEY"] = "inherited-1"
+    own = ["token two", "inherited-1", "sk 3", "pw 4"]
+
+    def words(token, key, *options):
+        return ["-c", "28,42", "-t", "256", "-o", "out", "--delay", "0", *options, "--env", f"HF_TOKEN={token}", "--env", f"HEADER=Bearer {token}", "--",
+                sys.executable, "-c", SPENDER, "--api-key", key, "--db-password=pw 4", "inherited-1"]
+    with open(os.path.join(sweep.folder, "fail"), "w"):
+        first = sweep.run(*words("token two", "sk 3"))
+    problems = expect("given to the command", sweep.text(POINT, "run_output.log"), "token two inherited-1 --api-key sk 3 --db-password=pw 4 inherited-1\n")
+    problems += expect("leaks", (leaks(sweep, *own), [s for s in own if s in first.stderr]), ([], []))
+    point = sweep.record()["points"][0]
+    problems += expect("argv", point["argv"][3:], ["--api-key", "***", "--db-password=***", "***"])
+    problems += expect("env", (point["env"]["HF_TOKEN"], point["env"]["HEADER"], point["env"]["NCCL_MAX_NCHANNELS"]), ("***", "Bearer ***", "28"))
+    shown = sweep.run("--dry_run", *words("token two", "sk 3")).stdout
+    problems += within("dry run", shown, "'HF_TOKEN=***'", "--api-key '***'") + expect("dry run leaks", [s for s in own if s in shown], [])
+    os.remove(os.path.join(sweep.folder, "fail"))
+    again = sweep.run(*words("token five", "sk 6", "-s"))
+    problems += expect("said", again.stderr, "") + expect("other secrets", sweep.text(POINT, "run_output.log").split(" inherited")[0], "token five")
+    problems += expect("leaks again", leaks(sweep, *own, "token five", "sk 6"), [])
+    record = sweep.record()
+    problems += expect("one command", ([p["status"] for p in record["points"]], len(record["commands"])), (["SUCCESS"] * 2, 1))
+    done = sweep.run("-c", "28,42", "-t", "256", "-o", "out", "-s", "--env", "HF_TOKEN=token two", "--", "true", "{nproc}", "{{{channels}")
+    return problems + within("warning", done.stderr, "runs of another command (env 'HF_TOKEN=***' 'HEADER=Bearer ***' ")
 
 
 def check_folder_of_a_run(sweep):
@@ -196,8 +224,16 @@ def check_folder_of_a_run(sweep):
             done = run([sweep.binary, "sweep", step, folder], cwd=sweep.folder)
             problems += expect(folder, (done.code, done.stdout), (1, "")) + within(folder, done.stderr, said)
     subprocess.run(["rm", "-r", os.path.join(sweep.folder, "q/s 1/mode_a b")], check=True)
-    done = run([sweep.binary, "sweep", "decide", "q/s 1"], cwd=sweep.folder)
-    return problems + expect("not begun", (done.code, done.stderr), (1, "gputally: no run of the sweep q/s 1 has begun\n"))
+    record = os.path.join(sweep.folder, "q/s 1/sweep.json")
+    with open(record, encoding="utf-8") as file:
+        text = file.read()
+    for status, said in ("SUCCESS", "warning: 1 of 1 runs in sweep.json ended well, but their folders are gone: mode_a b\ngputally: no run of the sweep q/s 1 is left\n"), \
+                        ("PENDING", "no run of the sweep q/s 1 has begun\n"):
+        with open(record, "w", encoding="utf-8") as file:
+            file.write(text.replace("SUCCESS", status))
+        done = run([sweep.binary, "sweep", "decide", "q/s 1"], cwd=sweep.folder)
+        problems += expect(status, (done.code, done.stderr), (1, "gputally: " + said))
+    return problems
 
 
 def check_left_behind(sweep, slots):

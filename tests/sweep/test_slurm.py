@@ -219,7 +219,7 @@ def test_real_time_limit(binary):
         r.write("wait_256_28")
         process = r.start("--threads", "256", "--channels", "28", time="00:00:01")
         output, _ = process.communicate(timeout=harness.WALL_SECONDS)
-        equal((process.returncode, r.statuses()), (0, {(256, 28): (["TIMEOUT"], "TIMEOUT")}))
+        equal((process.returncode, r.statuses()), (1, {(256, 28): (["TIMEOUT"], "TIMEOUT")}))
         holds(output, "[ERROR] Timed out run with THREADS=256, CHANNELS=28")
 
 
@@ -314,6 +314,12 @@ def test_real_points_on_several_nodes(binary):
                             + program.format(threads=threads, place=place) for n in (0, 1)])
 
 
+def test_real_secrets(binary):
+    """Tasks on nodes get the values from a file that only the owner can read, and that is removed at the end."""
+    with Real(binary) as r:
+        check_secrets(r)
+
+
 # --- stand-ins ---
 
 SBATCH = """#!/usr/bin/env python3
@@ -375,6 +381,19 @@ def test_random_order_is_kept(binary):
                       glob.glob(os.path.join(glob.escape(p.work), "my sweep/**/run_output.log"), recursive=True)}
             orders.append(sorted(starts, key=starts.get))
     equal((len(orders[0]), orders[0]), (12, orders[1]))
+
+
+def test_more_runs(binary):
+    """--more submits runs of three settings, and a second one of the fourth; what was refused is submitted by the same command line, and nothing else."""
+    with StandIns(binary) as s:
+        s.run()
+        s.write("refuse_3")
+        holds(s.run("--more", "2"), "3 of 7 runs were submitted")
+        s.remove("refuse_3")
+        s.run("--more", "2")
+        points = s.record()["points"]
+        equal((len(points), {p["status"] for p in points}, sorted(p["repeat"] for p in points)), (11, {"SUCCESS"}, [1] * 4 + [2] * 4 + [3] * 3))
+        equal({len(p["attempts"]) for p in points}, {1})
 
 
 def test_array_that_is_refused(binary):
@@ -450,8 +469,70 @@ def test_scripts_and_usage_errors(binary):
             holds(s.run(*words, code=2), part)
         holds(s.run("--additional_context", '{"slurm": {"nodes": 0}}', code=1), "nodes must be between")
         holds(s.run("--additional_context", '{"tools": []}'), "'tools' of the context has no effect on a sweep")
+        local = s.run("--target", "local", "--additional_context", '{"env_vars": {"A": "1"}}', "--dry_run")
+        holds(local, "warning: the context has no effect without --target slurm; --env sets variables")
         os.remove(os.path.join(s.tools, "sbatch"))
         holds(s.run(code=1), "sbatch not found in PATH")
+
+
+SPENDER = ["--", sys.executable, "-c", "import os, sys; print(os.environ['HF_TOKEN'], os.environ['DB_PASSWORD'], os.environ['PRICE'], *sys.argv[1:])",
+           "--api-key", "sk 2"]
+
+
+def check_secrets(place):
+    """Writes the script, looks at the files, and submits twice with other values."""
+    def words(token):
+        # A variable of --env is preferred to that of the context.
+        context = {"slurm": {}, "env_vars": {"DB_PASSWORD": "pw 4", "HF_TOKEN": "of the context", "OTHER": "plain"}}
+        return "--env", f"HF_TOKEN={token}", "--env", "PRICE=1", "--additional_context", json.dumps(context)
+
+    def files():
+        found = {}
+        for path in sorted(glob.glob(os.path.join(glob.escape(place.work), "my sweep/**"), recursive=True)):
+            if os.path.isfile(path) and not path.endswith("run_output.log"):
+                with open(path) as file:
+                    text = file.read()
+                found[os.path.basename(path)] = (os.stat(path).st_mode & 0o777, any(s in text for s in ("token one", "token three", "sk 2", "pw 4")))
+        return found
+    place.run("--generate_only", *words("token one"), command=SPENDER)
+    made = files()
+    equal((made["secrets.json"], made["tasks.json"], made["sweep.json"], made["job.sh"][1]), ((0o600, True), (0o644, False), (0o644, False), False))
+    equal([name for name, (_, leaks) in made.items() if leaks], ["secrets.json"])
+    with open(glob.glob(os.path.join(glob.escape(place.work), "my sweep/slurm/*/tasks.json"))[0]) as file:
+        task = json.load(file)["tasks"][0]
+    equal((task["argv"][3:], [v for v in task["env"] if "=1" in v or "***" in v]), (["--api-key", "***"], ["DB_PASSWORD=***", "PYTORCH_ROCM_PROFILER_ENABLE_TRACING=1",
+                                                                                                                 "HF_TOKEN=***", "PRICE=1"]))
+    shutil.rmtree(os.path.join(place.work, "my sweep"))
+    for token, options in (("token one", []), ("token three", ["-s"])):
+        place.run(*options, *words(token), command=SPENDER)
+        equal([name for name, (_, leaks) in files().items() if leaks], [])  # secrets.json was removed
+        equal("secrets.json" in files(), False)
+        if not options:
+            log = "my sweep/256thread/nccl_28channels/run_output.log"
+            equal((place.read(log), place.statuses()), ("token one pw 4 1 --api-key sk 2\n", {(t, c): GOOD for t in (256, 512) for c in (28, 42)}))
+            place.remove(log)  # the output is not whole
+    equal((place.read(log), place.statuses()[256, 28]), ("token three pw 4 1 --api-key sk 2\n", (["SUCCESS", "SUCCESS"], "SUCCESS")))
+    equal(len(place.record()["commands"]), 1)
+    # All tasks have ended before anybody looks.
+    shutil.rmtree(os.path.join(place.work, "my sweep"))
+    place.run("--no_wait", *words("token one"), command=SPENDER)
+
+    def ended():
+        results = glob.glob(os.path.join(glob.escape(place.work), "my sweep/slurm/*/results/*.json"))
+        return sum('"end"' in place.read(path) for path in results) == 4
+    until(ended, "all tasks ended")
+    equal("secrets.json" in files(), True)
+    place.run("-s", *words("token one"), command=SPENDER)
+    equal(("secrets.json" in files(), place.statuses()), (False, {(t, c): GOOD for t in (256, 512) for c in (28, 42)}))
+
+
+def test_secrets(binary):
+    with StandIns(binary) as s:
+        check_secrets(s)
+        submission = glob.glob(os.path.join(glob.escape(s.work), "my sweep/slurm/*"))[0]
+        done = subprocess.run([binary, "sweep", "run", "--output_dir", submission, "--task", "0"], capture_output=True, text=True)
+        equal(done.returncode, 1)  # run again by hand: not with "***"
+        holds(done.stderr, "secrets.json: No such file")
 
 
 def test_damaged_files(binary):

@@ -4,6 +4,7 @@
 Expected values were computed from the rules by hand and with pandas, openpyxl and NumPy, as TraceLens uses them; none
 comes from gputally."""
 import csv
+import glob
 import gzip
 import json
 import math
@@ -12,6 +13,7 @@ import random
 import shutil
 import sys
 
+from tests.rocprof import generate_run
 from tests.sweep import generate_sweep
 from tests.common.harness import Case, files_under as all_files_under, run, run_cases
 from tests.sweep.generate_sweep import K1, K2, read_workbook, write_workbook
@@ -326,8 +328,8 @@ def check_old_layout(s):
     s.same("columns", list(s.csv(f"{STEM}.csv")[0]), OWN + ["col_" + c for c in SHEET_OF_2025])
 
 
-def check_rocprof(s):
-    """Ranks are positions in the byte order of paths, or process ids; reports have no collectives."""
+def write_dispatches(s):
+    """One kernel dispatch per process, as JSON without counters."""
     for threads in (256, 512):
         for pid in (998, 1001):
             folder = s.path("s", f"{threads}thread", "nccl_28channels", "rocprof_traces", "pass_1", "host")
@@ -340,6 +342,11 @@ def check_rocprof(s):
                                            "workgroup_size": {"x": 1, "y": 1, "z": 1}, "grid_size": {"x": 1, "y": 1, "z": 1}}}]}}
             with open(os.path.join(folder, f"{pid}_results.json"), "w", encoding="utf-8") as file:
                 json.dump({"rocprofiler-sdk-tool": [tool]}, file)
+
+
+def check_rocprof(s):
+    """Ranks are positions in the byte order of paths, or process ids; reports have no collectives."""
+    write_dispatches(s)
     for words, first in (((), "kernel_of_1001"), (("--rank-order", "pid"), "kernel_of_998")):
         done = s.run("report", "s", "--rocprof", *words)
         s.holds("report", done.stdout, "256thread: 1 channel setting, 2 individual reports\n", "Comparisons across threads: 2")
@@ -383,9 +390,67 @@ def check_counters(s):
     book = read_workbook(s.path("s/tracelens_analysis/counters_all_configs.xlsx"))
     s.same("sheets", list(book), ["All_Data", "Pivot_SQ_BUSY", "Pivot_SQ_WAVES"])
     s.same("pivot", book["Pivot_SQ_BUSY"], [("Kernel_Name", "256thread_28ch", "512thread_28ch"), ("a", 15, 5), ("b", 7, None)])
+    # Recorded again without counters, as with --stats: `all` skips the step and removes what it wrote, the step alone fails.
+    for folder in glob.glob(s.path("s/*/*/rocprof_traces/pass_1/host")):
+        shutil.rmtree(folder)
+    write_dispatches(s)
+    done = s.run("all", "s", "--rocprof")
+    s.holds("skipped", done.stderr, "no counters in the traces; counters is skipped")
+    s.same("nothing else", "rocprof_traces: no counters" in done.stderr, False)
+    s.same("old files", glob.glob(s.path("s/tracelens_analysis/counters_all_configs.*")), [])
+    s.holds("alone", s.run("counters", "--sweep-dir", "s", code=1).stderr, "no setting has counters; record them with a job file")
     shutil.rmtree(s.path("s/256thread"))
     shutil.rmtree(s.path("s/512thread/nccl_28channels"))
-    s.holds("no counters", s.run("counters", "--sweep-dir", "s", code=1).stderr, "no setting has counters")
+    s.holds("nothing", s.run("counters", "--sweep-dir", "s", code=1).stderr, "no setting has output of rocprofv3 that can be read")
+
+
+TILES = ("gemm_kernel<64, 64, float>(float*)", "gemm_kernel<256, 256, __half>(__half*)")
+
+
+def tile(full):
+    return generate_run.Kernel("gemm_kernel", f"void {full}", f"void {full} [clone .kd]", 64, 0, 32, 1024)
+
+
+def check_kernels_with_one_short_name(s):
+    """Two kernels of different types, which only their full names tell apart, in all formats that have counters."""
+    before, generate_run.KERNELS = generate_run.KERNELS, tuple(tile(full) for full in TILES)
+    try:
+        process = generate_run.make_run(dispatches=40)[0]
+        formats = {"json": lambda stem: generate_run.write_json([process], stem + "_results.json"),
+                   "csv": lambda stem: generate_run.write_csv(process, stem),
+                   "rocpd": lambda stem: generate_run.write_rocpd([process], stem + "_results.db")}
+        for threads, write in zip(("256", "512", "1024"), formats.values()):
+            folder = s.path("s", f"{threads}thread", "nccl_28channels", "rocprof_traces", "pass_1", "host")
+            os.makedirs(folder)
+            write(os.path.join(folder, "900"))
+    finally:
+        generate_run.KERNELS = before
+    expected = {}
+    for number, full in enumerate(TILES):
+        counts = [d.counters for d in process.dispatches if d.kernel == number and d.counters]
+        means = [math.fsum(sum(c[i]) for c in counts) / len(counts) for i in range(len(generate_run.COUNTERS))]
+        expected[f"void {full}"] = [len(counts), *(mean for _, mean in sorted(zip(generate_run.COUNTERS, means)))]
+    s.run("counters", "--sweep-dir", "s")
+    with open(s.path("s/tracelens_analysis/counters_all_configs.csv"), newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    for threads, form in zip(("256", "512", "1024"), formats):
+        found = {row["Kernel_Name"]: [float(row[name]) for name in ("Count", *sorted(generate_run.COUNTERS))]
+                 for row in rows if row["threads_num"] == threads}
+        s.same(f"{form}: kernels", sorted(found), sorted(expected))
+        for name, numbers in found.items():
+            s.near(f"{form}: {name}", numbers, expected.get(name, []))
+
+    # The reports of the step `report` are those of the replaced script: short names, and a warning.
+    durations = {f"void {full}": sum(d.kernel == number for d in process.dispatches) for number, full in enumerate(TILES)}
+    report = "s/tracelens_analysis/{}thread/individual_reports/perf_28ch_rank0.xlsx"
+    done = s.run("report", "s", "--rocprof")
+    s.holds("warning", done.stderr, "2 kernels have the same short name and share a row; --full_kernel_names keeps them apart")
+    for option, wanted in (((), {"gemm_kernel": 40}), (("--full_kernel_names",), durations)):
+        done = s.run("report", "s", "--rocprof", *option)
+        for threads in ("256", "512", "1024"):
+            head, *rows = read_workbook(s.path(report.format(threads)))["kernel_summary"]
+            s.same(f"{threads} {option}", {row[0]: row[head.index("Count")] for row in rows}, wanted)
+    s.same("no warning", "short name" in done.stderr, False)
 
 
 # ---- all ----
@@ -490,6 +555,18 @@ def write_trace(s, events, threads=256, channels=28, rank=0):
 def write_csv(s, *lines, name="t.csv"):
     with open(s.path(name), "w", encoding="utf-8", newline="") as file:
         file.write("\n".join(lines) + "\n")
+
+
+def check_timestamps_of_the_longest_kernel(s):
+    """An op with two kernels: the one that takes most of its time is described, as in the job file, and its overlap with collectives."""
+    write_trace(s, {"traceEvents": [{"cat": "kernel", "name": name, "ts": ts, "dur": dur}
+                                    for name, ts, dur in (("K_small", 1000, 5), ("K_main", 2000, 90), ("K_small", 5000, 7), ("K_main", 6000, 95))]})
+    write_csv(s, "threads,channel,rank,kernel_name,kernel_time_min_us,kernel_time_max_us,longest_kernel_name", "256,28,0,K_small,95,102,K_main",
+              "256,28,0,K_main,90,95,K_main", "256,28,0,K_small,5,7,K_unknown", "256,28,0,K_small,5,7,")
+    done = s.run("timestamps", "--input-csv", "t.csv", "--base-path", "s")
+    s.same("times of the op are not those of one of its kernels", "expected" in done.stderr, False)
+    s.same("found", [[float(row[name]) for name in ("min_duration_timestamp_ms", "max_duration_timestamp_ms", "min_duration_found_us", "max_duration_found_us")]
+                     for row in s.csv("t_with_timestamps.csv")], [[2, 6, 90, 95], [2, 6, 90, 95], [1, 5, 5, 7], [1, 5, 5, 7]])
 
 
 def check_odd_timestamps(s):
@@ -669,8 +746,9 @@ def run_check(binary, folder, check):
 CHECKS = (
     check_tiny_sweep, check_report_is_that_of_the_single_commands, check_traces_are_found,
     check_damaged_traces_do_not_stop_the_others, check_missing_ranks_are_named, check_the_same_warning_comes_once, check_old_layout, check_rocprof,
-    check_counters, check_all_is_its_steps, check_top_of_odd_rows, check_top_of_odd_sheets,
-    check_top_with_missing_reports, check_odd_timestamps, check_odd_overlap, check_odd_timeline, check_odd_comms,
+    check_counters, check_kernels_with_one_short_name, check_all_is_its_steps, check_top_of_odd_rows, check_top_of_odd_sheets,
+    check_top_with_missing_reports, check_timestamps_of_the_longest_kernel, check_odd_timestamps, check_odd_overlap, check_odd_timeline,
+    check_odd_comms,
     check_damage
 )
 

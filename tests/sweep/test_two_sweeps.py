@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """`gputally sweep compare OLD NEW` on sweeps with known truth: changes, exit codes, what is missing, what the sweeps ran on.
 
-How often a gate is wrong is tested in test_gate.c, which simulates 200 gates as measurements."""
+How often a gate is wrong is tested in test_simulations.py, which simulates gates as measurements."""
 import csv
 import json
 import math
@@ -153,11 +153,16 @@ def check_not_comparable(g):
 
 
 def check_one_run(g):
-    """Steps are the spread of single runs, which is said; a single step of a single rank has none."""
+    """What was run once cannot be told from noise: `significant` is refused with what to do, whatever the steps are."""
     g.lay_out("old", repeats=1, steps=6, run_noise=0)
     g.lay_out("new", lambda s: 6600.0, repeats=1, steps=6, run_noise=0, seed=2)
-    done = g.compare("-o", "out", "--fail_if", "step_ms > 5% significant", code=3)
-    g.holds("answer", done.stdout, "4 worse", "the spread is that of the steps of one run")
+    done = g.compare("-o", "out", "--fail_if", "step_ms > 5% significant", code=1)
+    g.holds("answer", done.stdout, "0 worse, 0 better, 0 cannot be told apart, 4 run only once", "Each setting was run once, which does not show how much "
+            "runs differ: no change can be told from noise. Repeat the command lines of both sweeps with --repeat 5 --skip_existing.\n")
+    g.holds("error", done.stderr, "'significant' needs repeats, but 4 of 4 comparisons are with a single run, whose steps do not show how runs differ; "
+            "repeat the command lines of both sweeps with --repeat 5 --skip_existing, or omit 'significant'")
+    g.compare("--fail_if", "step_ms > 5%", code=3)
+    g.same("claims", {(row["verdict"], row["p_value"], row["change_low_pct"]) for row in g.rows("sweep_changes")}, {("unknown", "", "")})
     spreads = {row["measure"]: (row["spread"], row["measurements_old"]) for row in g.rows("sweep_changes")}
     g.same("spreads", spreads, {"step_ms": ("steps", "6"), "exposed_comm_ms": ("steps", "6"), "gemm_ms": ("steps", "6"),
                                 "gemm_slowdown": ("ranks", "2"), "bus_gb_s": ("calls", str(7 * 9))})
@@ -165,8 +170,11 @@ def check_one_run(g):
     g.near("exposed", exact[0]["old"], generate.exposed_us() / 1000, 1e-4)
     g.lay_out("short", repeats=1, steps=1, ranks=1)
     done = g.compare("--fail_if", "step_ms > 5% significant", code=1, sweeps=("short", "short"))
-    g.holds("error", done.stderr, "4 of 4 comparisons cannot be evaluated")
-    g.holds("answer", done.stdout, "4 without a spread", "Each setting has one measurement")
+    g.holds("error", done.stderr, "4 of 4 comparisons are with a single run")
+    # one of the sweeps has repeats
+    g.lay_out("many", repeats=3, steps=2, seed=4)
+    done = g.compare("--fail_if", "step_ms > 5% significant", code=1, sweeps=("many", "new"))
+    g.holds("error", done.stderr, "'significant' needs repeats")
     g.compare("--fail_if", "step_ms > 5%", sweeps=("short", "short"))
 
 
@@ -208,11 +216,12 @@ def check_axis_order(g):
     """Settings are those with the same values, whatever the order of the axes; hostile names are only text."""
     g.lay_out("plain", repeats=2, threads=(256,), channels=(28,))
     source = g.path("plain/256thread/nccl_28channels/torch_profiler")
-    for name, places in (("old", ["mode_a b/batch_8", "mode_<script>/batch_8"]), ("new", ["batch_8/mode_a b", "batch_8/mode_<script>"])):
+    for name, places in (("old", ["mode_@a b/batch_8", "mode_<script>/batch_8"]), ("new", ["batch_8/mode_@a b", "batch_8/mode_<script>"])):
         for place in places:
             shutil.copytree(source, g.path(name, place, "torch_profiler"))
     done = g.compare("-o", "out", "--output_md", "out.md", "--output_json", "out.json")
     g.holds("answer", done.stdout, "2 settings in both sweeps")
+    g.same("modes", {row["mode"] for row in g.rows("sweep_settings")}, {"'@a b", "<script>"})  # no formula
     with open(g.path("out.md"), encoding="utf-8") as file:
         g.same("HTML", "<script>" in file.read(), False)
     with open(g.path("out.json"), encoding="utf-8") as file:

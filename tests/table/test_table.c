@@ -460,52 +460,6 @@ static void empty_tables_work(void **state)
     gt_table_free(NULL);
 }
 
-/* Of a table in memory, a part is a copy of its rows. */
-static void parts_have_the_rows_of_their_table(void **state)
-{
-    (void)state;
-    enum { ROWS = 100, MOST = 7 };
-    gt_table *table = gt_table_new(GT_SHEET("sheet"), strings);
-    gt_table_add_column(table, GT_COL("i"), GT_TYPE_INT);
-    gt_table_add_column(table, GT_COL("t"), GT_TYPE_STRING);
-    gt_table_add_column(table, GT_COL("f"), GT_TYPE_FLOAT);
-    gt_table_add_column(table, GT_COL("b"), GT_TYPE_BOOL);
-    gt_table_reserve_together(table, ROWS);
-    for (int i = 0; i < ROWS; i++) {
-        size_t row = gt_table_add_row(table);
-        if (i % 3) gt_table_set_int(table, 0, row, i);
-        gt_table_set_shown(table, 1, row, gt_interner_add_cstr(strings, i % 2 ? "1" : "x"),
-                           i % 2 ? GT_SHOWN_INT : GT_SHOWN_STRING);
-        if (i % 5) gt_table_set_float(table, 2, row, i / 8.0);
-        if (i > 50) gt_table_set_bool(table, 3, row, i % 4 == 0);
-    }
-    gt_table *whole = gt_table_copy(table), *part = gt_table_new_part(table, MOST);
-    assert_false(gt_table_is_read_in_parts(table));
-    for (size_t begin = 0; begin < ROWS; begin += MOST) {
-        size_t end = begin + MOST < ROWS ? begin + MOST : ROWS;
-        gt_table_read_part(table, begin, end, part);
-        assert_int_equal(part->row_count, end - begin);
-        for (size_t row = begin; row < end; row++) {
-            uint32_t rows[] = {(uint32_t)row}, first[] = {(uint32_t)(row - begin)};
-            gt_table *expected = gt_table_copy_rows(whole, rows, 1),
-                     *own = gt_table_copy_rows(part, first, 1);
-            for (size_t c = 0; c < 4; c++) {
-                gt_cell a = gt_table_cell(expected, c, 0), b = gt_table_cell(own, c, 0);
-                bool is_null = gt_column_is_null(&expected->columns[c], 0);
-                assert_int_equal(gt_column_is_null(&own->columns[c], 0), is_null);
-                assert_int_equal(a.type, b.type);
-                if (!is_null && c != 1) assert_memory_equal(&a.integer, &b.integer, sizeof a.integer);
-                if (c == 1) assert_int_equal(expected->columns[1].texts[0], own->columns[1].texts[0]);
-            }
-            gt_table_free(expected);
-            gt_table_free(own);
-        }
-    }
-    gt_table_free(whole);
-    gt_table_free(part);
-    gt_table_free(table);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -528,7 +482,6 @@ int main(void)
         cmocka_unit_test(widened_integers_are_integers),
         cmocka_unit_test(strings_move_to_another_intern_table),
         cmocka_unit_test(lent_columns_are_used_like_others),
-        cmocka_unit_test(parts_have_the_rows_of_their_table),
         cmocka_unit_test(empty_tables_work),
     };
     return cmocka_run_group_tests(tests, make_strings, free_strings);

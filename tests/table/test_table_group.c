@@ -325,13 +325,13 @@ static void aggregates_agree_with_one_group_at_a_time(void **state)
     double stds[GROUPS + 1], medians[GROUPS + 1], float_stds[GROUPS + 1], float_medians[GROUPS + 1],
         sums[GROUPS + 1];
     size_t groups = GROUPS + 1; /* the last one is empty */
-    gt_divided_rows *rows = gt_divided_rows_new(of_row, ROWS, groups);
-    assert_true(gt_group_ints(rows, ints, nulls, int_summaries));
-    gt_group_floats(rows, floats, float_summaries);
-    gt_group_stds(rows, (gt_numbers){.ints = ints, .nulls = nulls}, stds);
-    gt_group_medians(rows, (gt_numbers){.ints = ints, .nulls = nulls}, medians);
-    gt_group_stds(rows, (gt_numbers){.floats = floats}, float_stds);
-    gt_group_medians(rows, (gt_numbers){.floats = floats}, float_medians);
+    const gt_groups grouped = {.of_row = of_row, .row_count = ROWS, .count = groups};
+    assert_true(gt_group_ints(&grouped, ints, nulls, int_summaries));
+    gt_group_floats(&grouped, floats, float_summaries);
+    gt_group_stds(&grouped, (gt_numbers){.ints = ints, .nulls = nulls}, stds);
+    gt_group_medians(&grouped, (gt_numbers){.ints = ints, .nulls = nulls}, medians);
+    gt_group_stds(&grouped, (gt_numbers){.floats = floats}, float_stds);
+    gt_group_medians(&grouped, (gt_numbers){.floats = floats}, float_medians);
     for (uint32_t g = 0; g < groups; g++) {
         int64_t sum = 0, least = INT64_MAX, most = INT64_MIN, count = 0;
         size_t n = 0;
@@ -365,9 +365,8 @@ static void aggregates_agree_with_one_group_at_a_time(void **state)
         assert_memory_equal(&float_stds[g], &std, sizeof std);
         assert_true(float_medians[g] == median || (isnan(float_medians[g]) && isnan(median)));
     }
-    assert_false(gt_group_ints(rows, wide, NULL, int_summaries));
-    gt_group_wide_sums(rows, wide, NULL, sums);
-    gt_divided_rows_free(rows);
+    assert_false(gt_group_ints(&grouped, wide, NULL, int_summaries));
+    gt_group_wide_sums(&grouped, wide, NULL, sums);
     for (uint32_t g = 0; g < groups; g++) {
         long double sum = 0; /* 113 bits on arm64, 64 on x86-64: close enough for a relative check */
         for (int i = 0; i < ROWS; i++) sum += of_row[i] == g ? (long double)wide[i] : 0;

@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 
+from tests.captures import generate_captures as captures
 from tests.cli.test_report_folder import events
 from tests.common import harness
 from tests.common.harness import CONFORMANCE_TRACES, FIXTURES, IS_SANITIZED, Tally, files_under, run
@@ -52,6 +53,14 @@ def pytorch_cases(folder):
     found["diff"] = f"diff {short} {long} --output_dir OUT/diff"
     found["compare"] = (f"compare {short} {long} --output_csvs_dir OUT/csv --output OUT/c.xlsx --output_db OUT/c.db "
                         "--output_json OUT/c.json --output_md OUT/c.md")
+    replay, graph = captures.Replay(), [captures.Op(f"op::{i % 7}", f"kernel{i % 5}") for i in range(100)]
+    for _ in range(30):
+        begin = replay.end + 50
+        replay.step([[captures.Kernel(f"kernel{i % 5}", begin + 8 * i, 5 + i % 3) for i in range(100)]]).eager()
+    captures.write(os.path.join(folder, "server"), replay, {"a.json": captures.capture(graph)},
+                   [{"file": "a.json", "batch_size": 4, "mode": "FULL"}])
+    found["captures"] = (f"pytorch-inference {folder}/server/replay.json --capture_folder {folder}/server/capture "
+                         f"--group_by_parent_module --include_overlap_info --enable_kernel_summary {ALL_OUTPUTS}")
     return found
 
 

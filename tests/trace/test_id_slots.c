@@ -6,7 +6,6 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
-#include "base/team.h"
 #include "trace/id_slots.h"
 
 enum { IDS = 5000 };
@@ -33,56 +32,40 @@ static int64_t id_scattered(size_t i)
     return (int64_t)((uint64_t)i * UINT64_C(0x9E3779B97F4A7C15));
 }
 
-typedef struct id_source {
-    int64_t (*id)(size_t item);
-    gt_id_slots slots;
-} id_source;
+typedef int64_t id_of(size_t item);
 
 /* Every third item has no id. */
 static size_t ids_of(const void *context, size_t begin, size_t end, int64_t *ids)
 {
+    id_of *const *id = context;
     size_t count = 0;
     assert_in_range(end - begin, 1, GT_ID_BATCH);
     for (size_t i = begin; i < end; i++)
-        if (i % 3) ids[count++] = ((const id_source *)context)->id(i);
+        if (i % 3) ids[count++] = (*id)(i);
     return count;
 }
 
-static void find_slots(void *context)
-{
-    id_source *source = context;
-    source->slots = gt_id_slots_new(IDS, ids_of, source);
-}
-
 /* Each id has a slot of its own, and there are no others. */
-static void expect_slots(int64_t (*id)(size_t), bool directory)
+static void expect_slots(id_of *id, bool directory)
 {
-    static const unsigned threads[] = {1, 2, 3, 8, 16};
-    uint32_t *first = gt_alloc(IDS * sizeof *first);
-    for (size_t t = 0; t < GT_LENGTH(threads); t++) {
-        id_source source = {.id = id};
-        gt_team_run(threads[t], find_slots, &source);
-        assert_int_equal(source.slots.directory != NULL, directory);
-        assert_int_equal(source.slots.count, IDS - (IDS + 2) / 3);
-        uint8_t *used = gt_alloc_zero(source.slots.count, 1);
-        for (size_t i = 0; i < IDS; i++) {
-            uint32_t slot = gt_id_slot(&source.slots, id(i));
-            if (i % 3 == 0) { /* its neighbours have a page, but it has no slot */
-                assert_int_equal(slot, GT_NO_SLOT);
-                continue;
-            }
-            assert_true(slot < source.slots.count);
-            assert_false(used[slot]);
-            used[slot] = 1;
-            if (t == 0) first[i] = slot;
-            assert_int_equal(slot, first[i]); /* on any number of threads */
+    gt_id_slots slots = gt_id_slots_new(IDS, ids_of, &id);
+    assert_int_equal(slots.directory != NULL, directory);
+    assert_int_equal(slots.count, IDS - (IDS + 2) / 3);
+    uint8_t *used = gt_alloc_zero(slots.count, 1);
+    for (size_t i = 0; i < IDS; i++) {
+        uint32_t slot = gt_id_slot(&slots, id(i));
+        if (i % 3 == 0) { /* its neighbours have a page, but it has no slot */
+            assert_int_equal(slot, GT_NO_SLOT);
+            continue;
         }
-        for (size_t i = 10 * IDS; i < 10 * IDS + 100; i++)
-            assert_int_equal(gt_id_slot(&source.slots, id(i)), GT_NO_SLOT);
-        gt_free(used);
-        gt_id_slots_free(&source.slots);
+        assert_true(slot < slots.count);
+        assert_false(used[slot]);
+        used[slot] = 1;
     }
-    gt_free(first);
+    for (size_t i = 10 * IDS; i < 10 * IDS + 100; i++)
+        assert_int_equal(gt_id_slot(&slots, id(i)), GT_NO_SLOT);
+    gt_free(used);
+    gt_id_slots_free(&slots);
 }
 
 static void close_ids_are_found_by_a_directory(void **unused)

@@ -25,7 +25,6 @@
 #include "trace/pytorch/pytorch.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 /* ---- kernels_<rank> ---- */
 

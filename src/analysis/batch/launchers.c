@@ -38,7 +38,6 @@
 #include "table/stats.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- kernel_launchers ---- */

@@ -11,7 +11,6 @@
 #include "analysis/collective/internal.h"
 
 #include "analysis/pytorch/event_columns.h"
-#include "analysis/pytorch/event_rows.h"
 #include "base/buffer.h"
 #include "base/memory.h"
 #include "compat/python_literal.h"
@@ -19,6 +18,7 @@
 #include "schema/sheets.h"
 #include "table/operations.h"
 #include "trace/collective_names.h"
+#include "trace/pytorch/event_rows.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -500,7 +500,6 @@ static void add_node_ids(gt_table *table, int64_t gpus_per_node, int64_t world_s
     size_t nodes = gt_table_add_column(table, GT_COL_NODE_ID, GT_TYPE_INT);
     for (size_t row = 0; row < table->row_count; row++) {
         int64_t rank = table->columns[ranks].ints[row];
-        gt_memory_poll_at(row);
         if (rank < world_size) gt_table_set_int(table, nodes, row, rank / gpus_per_node);
     }
 }
@@ -522,7 +521,6 @@ static void add_node_spans(gt_table *table, int64_t gpus_per_node)
     gt_int_list ranks = {0};
     for (size_t row = 0; row < table->row_count; row++) {
         uint32_t list = table->columns[lists].texts[row];
-        gt_memory_poll_at(row);
         if (!row || list != table->columns[lists].texts[row - 1])
             gt_int_list_read(&ranks, gt_interner_get(table->strings, list));
         double size = sizes == SIZE_MAX ? (double)NAN : gt_column_number(&table->columns[sizes], row);

@@ -48,7 +48,7 @@ void gt_rank_columns_end(gt_rank_columns *columns);
 typedef struct gt_collective_shifts {
     int64_t *shifts; /* by group, which are the rows of one rank and process group: what to add to the
                         position of its collectives; owned */
-    uint32_t *skips; /* by row: what to add besides from this one on; owned; NULL: nothing */
+    uint32_t *skips; /* by row: what to add as well from this one on; owned; NULL: nothing */
 } gt_collective_shifts;
 
 /* `by_start` are the rows in order of their starts, steps[row] is as in gt_collectives_number_by_steps. */

@@ -112,12 +112,11 @@ uint8_t *gt_collective_compare(const gt_collective_matches *matches, const gt_co
                                size_t column_count)
 {
     uint8_t *differing = gt_alloc_zero(matches->count + 1, sizeof *differing);
-    for (size_t c = 0; c < column_count; c++) { /* column by column: each is outside memory, maybe */
+    for (size_t c = 0; c < column_count; c++) {
         const gt_column *column = gt_table_column(matches->events, columns[c]);
         for (size_t i = 0; i < matches->count; i++) {
             size_t begin = matches->begins[i], end = matches->begins[i + 1], k = begin;
             if (differing[i]) continue;
-            gt_memory_poll();
             while (k < end && equal_cells(column, matches->rows[begin], matches->rows[k])) k++;
             if (k < end) differing[i] = (uint8_t)(c + 1);
         }
@@ -179,7 +178,6 @@ void gt_rank_columns_add(gt_rank_columns *columns, gt_table *table, const gt_col
                          size_t collective)
 {
     const int64_t *ranks = gt_table_column(matches->events, GT_COL_RANK)->ints;
-    gt_memory_poll();
     for (size_t part = 0; part < 2; part++)
         for (size_t i = matches->begins[collective]; i < matches->begins[collective + 1]; i++) {
             int64_t rank = ranks[matches->rows[i]];

@@ -9,8 +9,8 @@
  *     all-reduce                     2 S / n: a reduce-scatter, then an all-gather
  *     reduce-scatter, all-gather     S / n
  *     broadcast, reduce              S / n: the root is not in the trace, so all ranks share what it sends
- *     send                           all of it, to the rank that the trace names or the other one of a group
- * of two; a receive is the same data
+ *     send                           all of it, to the rank that the trace names or the other one of a
+ *                                    group of two; a receive is the same data
  *
  * A ring moves as much, but only between neighbours. Everything else, such as a send to an unknown rank, is
  * not counted.
@@ -228,10 +228,8 @@ gt_table *gt_collective_matrix(const gt_table *events, const gt_matrix_request *
                 .cells = gt_alloc_zero(request->unit_count * request->unit_count, sizeof *m.cells)};
     size_t *in_unit = gt_alloc_zero(request->unit_count, sizeof *in_unit);
     uint32_t *units = gt_alloc(request->unit_count * sizeof *units);
-    for (size_t row = 0; row < events->row_count; row++) {
-        gt_memory_poll_at(row);
+    for (size_t row = 0; row < events->row_count; row++)
         if (request->weights[row] > 0) add_kernel(&m, row, (uint32_t)ranks[row], request->weights[row]);
-    }
     for (size_t i = 0; i < m.group_count; i++) {
         spread_group(&m, &m.groups[i], in_unit, units);
         gt_free(m.groups[i].senders);

@@ -5,8 +5,7 @@
  * much:
  *
  *     rank 0    step 3: a b    step 4: a b    step 5: a b
- *     rank 1                   step 4: a b    step 5: a b       shift 2: the first one of step 4 is a third
- * one
+ *     rank 1                   step 4: a b    step 5: a b    shift 2: its first one is the third
  *
  * In each process group, ranks are compared with the one that begins first. Each step that both have gives a
  * difference between the positions of its first collectives; the median of these is the shift, from steps
@@ -20,6 +19,7 @@
 #include "analysis/collective/internal.h"
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "schema/columns.h"
 #include "table/stats.h"
 
@@ -228,18 +228,12 @@ static void find_skips(finder *f, const member *own, const member *ref, int64_t 
 
 /* ---- all members ---- */
 
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* The most frequent value, of several the smallest. Sorts the values. */
 static int64_t most_frequent(double *values, size_t count)
 {
     size_t most = 0;
     double best = 0;
-    qsort(values, count, sizeof *values, by_size);
+    qsort(values, count, sizeof *values, gt_by_double);
     for (size_t begin = 0, end; begin < count; begin = end) {
         for (end = begin; end < count && values[end] == values[begin];) end++;
         if (end - begin <= most) continue;

@@ -179,7 +179,6 @@ gt_table *gt_collective_stragglers(const gt_collective_sync *sync, const double 
     size_t seen = 0;
     blocks all = share_blocks(by_rank, sync);
     for (size_t i = 0; i < sync->count; i++) {
-        gt_memory_poll();
         size_t begin = matches->begins[sync->collectives[i]], end = matches->begins[sync->collectives[i] + 1];
         add_collective(by_rank, &seen, &c, matches->rows + begin, end - begin);
     }

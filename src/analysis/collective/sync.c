@@ -175,7 +175,6 @@ static void find_arrivals(gt_table *table, const columns *c, const gt_collective
     const gt_collective_matches *matches = sync->matches;
     for (int pass = 0; pass < 2; pass++)
         for (size_t from = 0, more = 1; more; from += RANKS_AT_ONCE) {
-            gt_memory_poll();
             more = 0;
             for (size_t row = 0; row < sync->count; row++) {
                 size_t begin = matches->begins[sync->collectives[row]] + from;

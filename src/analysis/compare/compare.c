@@ -10,7 +10,6 @@
 #include "table/operations.h"
 
 #include <math.h>
-#include <string.h>
 
 const char *const gt_split_names[GT_SPLITS] = {"intersect", "only_baseline", "only_variant"};
 

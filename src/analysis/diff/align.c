@@ -21,7 +21,6 @@
 
 #include "base/memory.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 void gt_diff_ops_add(gt_diff_ops *ops, uint32_t i, uint32_t j)
@@ -29,20 +28,29 @@ void gt_diff_ops_add(gt_diff_ops *ops, uint32_t i, uint32_t j)
     GT_PUSH(ops->items, ops->count, ops->capacity, ((gt_diff_op){i, j}));
 }
 
+void gt_diff_ops_add_parts(gt_diff_ops *ops, const gt_diff_ops *parts, const gt_row_list of[2])
+{
+    for (size_t k = 0; k < parts->count; k++) {
+        gt_diff_op op = parts->items[k];
+        gt_diff_ops_add(ops, op.i == GT_NO_INDEX ? op.i : of[0].items[op.i],
+                        op.j == GT_NO_INDEX ? op.j : of[1].items[op.j]);
+    }
+}
+
 enum { WORD_BITS = 64, WHOLE_TABLE_WORDS = 1 << 20 };
 
-typedef struct gt_align_table {
+typedef struct align_table {
     const uint32_t *first, *second;
     size_t begin;         /* length of the common prefix */
     size_t rows, columns; /* items of each list between the common prefix and the common suffix */
     size_t words;         /* 64-bit words per column */
 
-    /* Rows of each distinct item ("symbol") of the first list. */
-    size_t symbol_count;
+    /* Rows of each distinct item of the first list. */
+    gt_map symbols;   /* from an item to its number among them, its symbol */
     uint32_t *places; /* rows, grouped by symbol: places[ends[symbol - 1]] to places[ends[symbol] - 1] */
     uint32_t *ends, *dense; /* dense: by symbol: its index in dense_bits, or GT_NO_INDEX */
-    uint64_t *dense_bits;
-    uint64_t *equal; /* bits of the current item if it is not dense; all 0 between columns */
+    uint64_t *dense_bits;   /* NULL if there are none */
+    uint64_t *equal;        /* bits of the current item if it is not dense; all 0 between columns */
 
     size_t block;      /* columns per block */
     uint64_t *between; /* by block: up and down before its first column */
@@ -50,78 +58,41 @@ typedef struct gt_align_table {
         *down;         /* of the current column: cells that are one more, or one less, than the cell above */
     uint64_t *kept;    /* of the current block: `up` of each column */
     size_t kept_block; /* its number, SIZE_MAX for none */
-    size_t place_capacity, end_capacity, dense_capacity, bits_capacity, equal_capacity, between_capacity;
-    size_t up_capacity, down_capacity, kept_capacity;
-} gt_align_table;
-
-void gt_aligner_free(gt_aligner *a)
-{
-    gt_align_table *t = a->table;
-    if (t) {
-        void *arrays[] = {t->places,  t->ends, t->dense, t->dense_bits, t->equal,
-                          t->between, t->up,   t->down,  t->kept};
-        for (size_t i = 0; i < GT_LENGTH(arrays); i++) gt_free(arrays[i]);
-    }
-    gt_free(t);
-    gt_free(a->symbol_of);
-    gt_free(a->stamp_of);
-    *a = (gt_aligner){0};
-}
+} align_table;
 
 /* ---- items of the first list ---- */
 
-static void make_room_for(gt_aligner *a, uint32_t item)
+/* GT_NO_INDEX if the first list does not have the item. */
+static uint32_t symbol_of(const align_table *t, uint32_t item)
 {
-    if (item < a->item_capacity) return;
-    size_t before = a->item_capacity, capacity = before;
-    a->symbol_of = gt_grow(a->symbol_of, &capacity, (size_t)item + 1, sizeof *a->symbol_of);
-    a->stamp_of = gt_realloc(a->stamp_of, capacity * sizeof *a->stamp_of);
-    memset(a->stamp_of + before, 0, (capacity - before) * sizeof *a->stamp_of);
-    a->item_capacity = capacity;
+    uint32_t symbol = gt_map_get(&t->symbols, item, 0);
+    return symbol == GT_MAP_NONE ? GT_NO_INDEX : symbol;
 }
 
-static uint32_t symbol_of(const gt_aligner *a, uint32_t item)
+static void number_items(align_table *t)
 {
-    return item < a->item_capacity && a->stamp_of[item] == a->stamp ? a->symbol_of[item] : GT_NO_INDEX;
-}
-
-static void new_stamp(gt_aligner *a)
-{
-    if (++a->stamp) return;
-    memset(a->stamp_of, 0, a->item_capacity * sizeof *a->stamp_of);
-    a->stamp = 1;
-}
-
-static void number_items(gt_aligner *a, gt_align_table *t)
-{
-    new_stamp(a);
-    t->symbol_count = 0;
+    t->ends = gt_alloc_zero(t->rows, sizeof *t->ends);
+    t->places = gt_alloc(t->rows * sizeof *t->places);
     for (size_t row = 0; row < t->rows; row++) {
-        uint32_t item = t->first[t->begin + row];
-        make_room_for(a, item);
-        if (a->stamp_of[item] != a->stamp) {
-            a->stamp_of[item] = a->stamp;
-            a->symbol_of[item] = (uint32_t)t->symbol_count;
-            GT_PUSH(t->ends, t->symbol_count, t->end_capacity, 0);
-        }
-        t->ends[a->symbol_of[item]]++;
+        uint32_t *symbol = gt_map_put(&t->symbols, t->first[t->begin + row], 0);
+        if (*symbol == GT_MAP_NONE) *symbol = (uint32_t)t->symbols.count - 1;
+        t->ends[*symbol]++;
     }
-    for (size_t s = 0, sum = 0; s < t->symbol_count; s++) {
+    for (size_t s = 0, sum = 0; s < t->symbols.count; s++) {
         size_t count = t->ends[s];
         t->ends[s] = (uint32_t)sum;
         sum += count;
     }
-    t->places = gt_grow(t->places, &t->place_capacity, t->rows, sizeof *t->places);
     for (size_t row = 0; row < t->rows; row++)
-        t->places[t->ends[symbol_of(a, t->first[t->begin + row])]++] = (uint32_t)row;
+        t->places[t->ends[symbol_of(t, t->first[t->begin + row])]++] = (uint32_t)row;
 }
 
-static size_t first_place(const gt_align_table *t, size_t symbol)
+static size_t first_place(const align_table *t, size_t symbol)
 {
     return symbol ? t->ends[symbol - 1] : 0;
 }
 
-static void set_bits(const gt_align_table *t, size_t symbol, uint64_t *bits)
+static void set_bits(const align_table *t, size_t symbol, uint64_t *bits)
 {
     for (size_t k = first_place(t, symbol); k < t->ends[symbol]; k++)
         bits[t->places[k] / WORD_BITS] |= (uint64_t)1 << t->places[k] % WORD_BITS;
@@ -129,16 +100,15 @@ static void set_bits(const gt_align_table *t, size_t symbol, uint64_t *bits)
 
 /* Items that are in more rows than a column has words get their bits once instead of for every column. There
  * are fewer than 64 such items. */
-static void set_dense_bits(gt_align_table *t)
+static void set_dense_bits(align_table *t)
 {
     size_t count = 0;
-    t->dense = gt_grow(t->dense, &t->dense_capacity, t->symbol_count, sizeof *t->dense);
-    for (size_t s = 0; s < t->symbol_count; s++)
+    t->dense = gt_alloc(t->symbols.count * sizeof *t->dense);
+    for (size_t s = 0; s < t->symbols.count; s++)
         t->dense[s] = t->ends[s] - first_place(t, s) > t->words ? (uint32_t)count++ : GT_NO_INDEX;
     if (!count) return;
-    t->dense_bits = gt_grow(t->dense_bits, &t->bits_capacity, count * t->words, sizeof *t->dense_bits);
-    memset(t->dense_bits, 0, count * t->words * sizeof *t->dense_bits);
-    for (size_t s = 0; s < t->symbol_count; s++)
+    t->dense_bits = gt_alloc_zero(count * t->words, sizeof *t->dense_bits);
+    for (size_t s = 0; s < t->symbols.count; s++)
         if (t->dense[s] != GT_NO_INDEX) set_bits(t, s, t->dense_bits + t->dense[s] * t->words);
 }
 
@@ -165,9 +135,9 @@ static void advance(uint64_t *up, uint64_t *down, const uint64_t *equal, size_t 
     }
 }
 
-static void compute_column(const gt_aligner *a, gt_align_table *t, size_t column)
+static void compute_column(align_table *t, size_t column)
 {
-    uint32_t symbol = symbol_of(a, t->second[t->begin + column]);
+    uint32_t symbol = symbol_of(t, t->second[t->begin + column]);
     if (symbol != GT_NO_INDEX && t->dense[symbol] != GT_NO_INDEX) {
         advance(t->up, t->down, t->dense_bits + t->dense[symbol] * t->words, t->words);
         return;
@@ -179,14 +149,14 @@ static void compute_column(const gt_aligner *a, gt_align_table *t, size_t column
 }
 
 /* Computes a block from the column saved before it, and keeps its columns. */
-static void keep_block(const gt_aligner *a, gt_align_table *t, size_t block)
+static void keep_block(align_table *t, size_t block)
 {
     size_t bytes = t->words * sizeof *t->up, begin = block * t->block;
     size_t end = begin + t->block < t->columns ? begin + t->block : t->columns;
     memcpy(t->up, t->between + 2 * block * t->words, bytes);
     memcpy(t->down, t->between + (2 * block + 1) * t->words, bytes);
     for (size_t column = begin; column < end; column++) {
-        compute_column(a, t, column);
+        compute_column(t, column);
         memcpy(t->kept + (column - begin) * t->words, t->up, bytes);
     }
     t->kept_block = block;
@@ -199,49 +169,47 @@ static size_t root_of(size_t number)
     return root;
 }
 
-static void make_columns(gt_aligner *a, gt_align_table *t)
+static void make_columns(align_table *t)
 {
     size_t bytes = t->words * sizeof *t->up;
     t->block = t->columns * t->words <= WHOLE_TABLE_WORDS ? t->columns : root_of(t->columns);
     size_t blocks = (t->columns + t->block - 1) / t->block;
-    t->between = gt_grow(t->between, &t->between_capacity, 2 * blocks * t->words, sizeof *t->between);
-    t->up = gt_grow(t->up, &t->up_capacity, t->words, sizeof *t->up);
-    t->down = gt_grow(t->down, &t->down_capacity, t->words, sizeof *t->down);
-    t->equal = gt_grow(t->equal, &t->equal_capacity, t->words, sizeof *t->equal);
-    t->kept = gt_grow(t->kept, &t->kept_capacity, t->block * t->words, sizeof *t->kept);
+    t->between = gt_alloc(2 * blocks * t->words * sizeof *t->between);
+    t->up = gt_alloc(t->words * sizeof *t->up);
+    t->down = gt_alloc_zero(t->words, sizeof *t->down);
+    t->equal = gt_alloc_zero(t->words, sizeof *t->equal);
+    t->kept = gt_alloc(t->block * t->words * sizeof *t->kept);
     t->kept_block = SIZE_MAX;
-    memset(t->equal, 0, bytes);
     memset(t->up, 0xFF, bytes); /* along the left edge costs grow by one per row */
-    memset(t->down, 0, bytes);
     for (size_t block = 0; block < blocks; block++) {
         memcpy(t->between + 2 * block * t->words, t->up, bytes);
         memcpy(t->between + (2 * block + 1) * t->words, t->down, bytes);
         if (block + 1 == blocks) break; /* the walk back starts with this block and computes it */
         for (size_t column = block * t->block; column < (block + 1) * t->block; column++)
-            compute_column(a, t, column);
+            compute_column(t, column);
     }
 }
 
 /* ---- the walk back ---- */
 
 /* Whether deleting item i - 1 of the first list is optimal when j items of the second are left. */
-static bool deletes(const gt_aligner *a, gt_align_table *t, size_t i, size_t j)
+static bool deletes(align_table *t, size_t i, size_t j)
 {
     if (i <= t->begin || j <= t->begin) return i > j;
     size_t row = i - t->begin - 1, column = j - t->begin - 1;
     size_t block = column / t->block;
-    if (t->kept_block != block) keep_block(a, t, block);
+    if (t->kept_block != block) keep_block(t, block);
     return t->kept[(column - block * t->block) * t->words + row / WORD_BITS] >> row % WORD_BITS & 1;
 }
 
-static void go_back(const gt_aligner *a, gt_align_table *t, size_t i, size_t j, gt_diff_ops *ops)
+static void go_back(align_table *t, size_t i, size_t j, gt_diff_ops *ops)
 {
     ops->count = 0;
     while (i || j) {
         gt_diff_op op = {GT_NO_INDEX, GT_NO_INDEX};
         if (i && j && t->first[i - 1] == t->second[j - 1])
             op = (gt_diff_op){(uint32_t)--i, (uint32_t)--j};
-        else if (deletes(a, t, i, j))
+        else if (deletes(t, i, j))
             op.i = (uint32_t)--i;
         else
             op.j = (uint32_t)--j;
@@ -254,27 +222,32 @@ static void go_back(const gt_aligner *a, gt_align_table *t, size_t i, size_t j, 
     }
 }
 
-bool gt_align(gt_aligner *a, const uint32_t *first, size_t first_count, const uint32_t *second,
+static void free_table(align_table *t)
+{
+    void *arrays[] = {t->places,  t->ends, t->dense, t->dense_bits, t->equal,
+                      t->between, t->up,   t->down,  t->kept};
+    for (size_t i = 0; i < GT_LENGTH(arrays); i++) gt_free(arrays[i]);
+    gt_map_free(&t->symbols);
+}
+
+bool gt_align(uint64_t *cells_left, const uint32_t *first, size_t first_count, const uint32_t *second,
               size_t second_count, gt_diff_ops *ops)
 {
-    if (!a->table) a->table = gt_alloc_zero(1, sizeof *a->table);
-    gt_align_table *t = a->table;
     size_t rows = first_count, columns = second_count;
-    t->first = first;
-    t->second = second;
-    t->begin = 0;
+    align_table t = {.first = first, .second = second};
     while (rows && columns && first[rows - 1] == second[columns - 1]) rows--, columns--;
-    while (rows && columns && first[t->begin] == second[t->begin]) t->begin++, rows--, columns--;
-    t->rows = rows;
-    t->columns = columns;
+    while (rows && columns && first[t.begin] == second[t.begin]) t.begin++, rows--, columns--;
+    t.rows = rows;
+    t.columns = columns;
     if (rows && columns) {
-        if ((uint64_t)rows > a->cells_left / columns) return false;
-        a->cells_left -= (uint64_t)rows * columns;
-        t->words = (rows + WORD_BITS - 1) / WORD_BITS;
-        number_items(a, t);
-        set_dense_bits(t);
-        make_columns(a, t);
+        if ((uint64_t)rows > *cells_left / columns) return false;
+        *cells_left -= (uint64_t)rows * columns;
+        t.words = (rows + WORD_BITS - 1) / WORD_BITS;
+        number_items(&t);
+        set_dense_bits(&t);
+        make_columns(&t);
     }
-    go_back(a, t, first_count, second_count, ops);
+    go_back(&t, first_count, second_count, ops);
+    free_table(&t);
     return true;
 }

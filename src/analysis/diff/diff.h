@@ -121,8 +121,12 @@ typedef struct gt_diff_stats {
     uint8_t *sides;     /* ... and its side */
 } gt_diff_stats;
 
-/* `explain` adds the columns lca_children_t1, lca_children_t2, root_index and callstack. */
-gt_diff_stats gt_diff_stats_make(const gt_diff_tree *merged, bool explain);
+typedef struct gt_diff_stats_options {
+    bool explain;       /* add the columns lca_children_t1, lca_children_t2, root_index and callstack */
+    bool repeat_grafts; /* list the GPU events of a graph whose capture was merged into a trace twice where
+                           the launch or what is above it is of one trace only, as TraceLens does */
+} gt_diff_stats_options;
+gt_diff_stats gt_diff_stats_make(const gt_diff_tree *merged, gt_diff_stats_options options);
 void gt_diff_stats_free(gt_diff_stats *stats);
 
 /* The sheet to write: for identical traces only the rows of trace1, without `source`. Takes the table out of

@@ -26,18 +26,6 @@ static inline bool gt_diff_op_is_match(gt_diff_op op)
     return op.i != GT_NO_INDEX && op.j != GT_NO_INDEX;
 }
 
-/* Memory kept from call to call. {.cells_left = ...} is ready for use. */
-typedef struct gt_aligner {
-    uint64_t cells_left; /* pairs of items that may still be compared, over all calls */
-    uint32_t *symbol_of; /* by item: its number among the distinct items of the first list, valid if ... */
-    uint32_t *stamp_of;  /* ... this is `stamp` */
-    size_t item_capacity;
-    uint32_t stamp;
-    struct gt_align_table *table;
-} gt_aligner;
-
-void gt_aligner_free(gt_aligner *aligner);
-
 /* The alignment with the fewest edits (Wagner and Fischer): deleting, inserting and replacing cost one each.
  * If several alignments cost the same, the result is the one that goes back from the ends, matches equal
  * items whenever it meets them, otherwise deletes if that is optimal, and otherwise inserts. A replaced item
@@ -45,9 +33,13 @@ void gt_aligner_free(gt_aligner *aligner);
  *
  * Fills `ops` in the order of the lists. Items are small numbers, such as string ids. Without the common
  * prefix and suffix of the lists, time is proportional to the product of their lengths / 64, and memory to
- * one length times the square root of the other. Returns false if that needs more than cells_left. */
-bool gt_align(gt_aligner *aligner, const uint32_t *first, size_t first_count, const uint32_t *second,
+ * one length times the square root of the other. Returns false if that needs to compare more than
+ * *cells_left pairs of items, which becomes smaller by those that are compared. */
+bool gt_align(uint64_t *cells_left, const uint32_t *first, size_t first_count, const uint32_t *second,
               size_t second_count, gt_diff_ops *ops);
+
+/* Appends parts, whose indexes are places in the lists `of`. */
+void gt_diff_ops_add_parts(gt_diff_ops *ops, const gt_diff_ops *parts, const gt_row_list of[2]);
 
 /* ---- repeated names (rematch.c) ---- */
 
@@ -91,5 +83,8 @@ uint32_t gt_diff_common_name(gt_diff_strings *texts, const gt_diff_node *node);
  * outermost first, joined by ", ". */
 uint32_t gt_diff_child_names(gt_diff_strings *texts, size_t side, uint32_t row);
 uint32_t gt_diff_call_stack(gt_diff_strings *texts, size_t side, uint32_t row);
+
+/* The node of a row's common call, by the column of ids; GT_NO_EVENT: none. */
+uint32_t gt_diff_node_at(const gt_column *ids, size_t row);
 
 #endif

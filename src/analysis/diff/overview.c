@@ -24,13 +24,6 @@ static const char *const part_names[PARTS] = {
     [NOT_COMPARED] = "not compared (under no op, or a memset)",
 };
 
-/* The node of a row's common call; GT_NO_EVENT: none. */
-static uint32_t node_of(const gt_column *ids, size_t row)
-{
-    if (gt_column_is_null(ids, row)) return GT_NO_EVENT;
-    return ids->type == GT_TYPE_INT ? (uint32_t)ids->ints[row] : (uint32_t)ids->floats[row];
-}
-
 /* ---- parts ---- */
 
 static size_t part_of(const gt_diff_tree *tree, uint32_t node, const gt_map *sources)
@@ -61,9 +54,9 @@ static void sum_parts(const gt_diff_tree *tree, const gt_diff_stats *stats, doub
     const gt_column *times = gt_table_column(stats->table, GT_COL_KERNEL_TIME);
     gt_map sources = {0}; /* (node, side): the node has GPU events of that side */
     for (size_t row = 0; row < stats->table->row_count; row++)
-        *gt_map_put(&sources, node_of(ids, row), stats->sides[row]) = 1;
+        *gt_map_put(&sources, gt_diff_node_at(ids, row), stats->sides[row]) = 1;
     for (size_t row = 0; row < stats->table->row_count; row++)
-        parts_us[stats->sides[row]][part_of(tree, node_of(ids, row), &sources)] +=
+        parts_us[stats->sides[row]][part_of(tree, gt_diff_node_at(ids, row), &sources)] +=
             gt_column_number(times, row);
     gt_map_free(&sources);
 }
@@ -121,7 +114,7 @@ static differences sum_by_name(const gt_diff_stats *stats)
     differences list = {0};
     gt_map places = {0}, seen = {0}; /* from a name to its index; from (node, side or 2) to 1 */
     for (size_t row = 0; row < stats->table->row_count; row++) {
-        uint32_t node = node_of(ids, row), *place = gt_map_put(&places, names[row], 0);
+        uint32_t node = gt_diff_node_at(ids, row), *place = gt_map_put(&places, names[row], 0);
         if (*place == GT_MAP_NONE) {
             *place = (uint32_t)list.count;
             GT_PUSH(list.items, list.count, list.capacity, ((difference){.name = names[row]}));

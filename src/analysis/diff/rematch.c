@@ -61,12 +61,12 @@ struct gt_diff_rematch {
     calls_of_list lists[2];
     gt_interner *levels, *shapes; /* lists of names and shapes, as bytes */
     gt_map shape_places;          /* from (shape, list) to the index among the shapes of the name */
-    struct {
-        uint32_t count[2], stamp;
+    gt_map places;                /* from a name to its index in names */
+    struct name_count {
+        uint32_t count[2];
         bool matched;
-    } * by_name;
-    size_t name_capacity;
-    uint32_t stamp;
+    } * names;
+    size_t name_count, name_capacity;
     gt_row_list frontier, below, level;
     scored_pair *pairs; /* of shapes, best first */
     size_t pair_count, pair_capacity;
@@ -100,12 +100,13 @@ void gt_diff_rematch_free(gt_diff_rematch *r)
                           l->shape.items, l->shapes.items, l->ends.items, l->by_shape.items, l->next.items};
         for (size_t k = 0; k < GT_LENGTH(arrays); k++) gt_free(arrays[k]);
     }
-    void *arrays[] = {r->by_name, r->frontier.items, r->below.items, r->level.items, r->pairs,
-                      r->rank,    r->partners,       r->matched,     r->waiting,     r->changed.items};
+    void *arrays[] = {r->names, r->frontier.items, r->below.items, r->level.items, r->pairs,
+                      r->rank,  r->partners,       r->matched,     r->waiting,     r->changed.items};
     for (size_t k = 0; k < GT_LENGTH(arrays); k++) gt_free(arrays[k]);
     gt_interner_free(r->levels);
     gt_interner_free(r->shapes);
     gt_map_free(&r->shape_places);
+    gt_map_free(&r->places);
     gt_free(r);
 }
 
@@ -369,30 +370,21 @@ static void take_list(calls_of_list *l, const uint32_t *rows, size_t count)
     }
 }
 
-static void make_room_for(gt_diff_rematch *r, uint32_t name)
+static struct name_count *count_of(gt_diff_rematch *r, uint32_t name)
 {
-    size_t before = r->name_capacity;
-    if (name < before) return;
-    r->by_name = gt_grow(r->by_name, &r->name_capacity, (size_t)name + 1, sizeof *r->by_name);
-    memset(r->by_name + before, 0, (r->name_capacity - before) * sizeof *r->by_name);
-}
-
-static void count_name(gt_diff_rematch *r, size_t which, uint32_t index)
-{
-    uint32_t name = r->lists[which].names[index];
-    make_room_for(r, name);
-    if (r->by_name[name].stamp != r->stamp) {
-        memset(&r->by_name[name], 0, sizeof *r->by_name);
-        r->by_name[name].stamp = r->stamp;
+    uint32_t *place = gt_map_put(&r->places, name, 0);
+    if (*place == GT_MAP_NONE) {
+        *place = (uint32_t)r->name_count;
+        GT_PUSH(r->names, r->name_count, r->name_capacity, (struct name_count){0});
     }
-    r->by_name[name].count[which]++;
-    if (r->lists[which].partner[index] != GT_NO_INDEX) r->by_name[name].matched = true;
+    return &r->names[*place];
 }
 
-static bool is_ambiguous(const gt_diff_rematch *r, uint32_t name)
+/* Whether calls of this name may be paired in another way. */
+static bool is_ambiguous(const struct name_count *name)
 {
-    const uint32_t *count = r->by_name[name].count;
-    return r->by_name[name].matched && count[0] && count[1] && (count[0] > 1 || count[1] > 1);
+    const uint32_t *count = name->count;
+    return name->matched && count[0] && count[1] && (count[0] > 1 || count[1] > 1);
 }
 
 static void count_names(gt_diff_rematch *r, const gt_diff_ops *ops)
@@ -402,12 +394,14 @@ static void count_names(gt_diff_rematch *r, const gt_diff_ops *ops)
             r->lists[0].partner[ops->items[k].i] = ops->items[k].j;
             r->lists[1].partner[ops->items[k].j] = ops->items[k].i;
         }
-    if (!++r->stamp) {
-        memset(r->by_name, 0, r->name_capacity * sizeof *r->by_name);
-        r->stamp = 1;
-    }
+    gt_map_free(&r->places);
+    r->name_count = 0;
     for (size_t w = 0; w < 2; w++)
-        for (uint32_t i = 0; i < r->lists[w].count; i++) count_name(r, w, i);
+        for (uint32_t i = 0; i < r->lists[w].count; i++) {
+            struct name_count *name = count_of(r, r->lists[w].names[i]);
+            name->count[w]++;
+            name->matched |= r->lists[w].partner[i] != GT_NO_INDEX;
+        }
 }
 
 /* Whether any call has another partner than before. */
@@ -451,10 +445,10 @@ void gt_diff_rematch_pair(gt_diff_rematch *r, const uint32_t *first, size_t firs
     count_names(r, ops);
     bool any = false;
     for (size_t i = 0; i < first_count; i++) {
-        uint32_t name = r->lists[0].names[i];
-        if (!is_ambiguous(r, name)) continue;
-        r->by_name[name].matched = false; /* handle each name once */
-        pair_name(r, name);
+        struct name_count *name = count_of(r, r->lists[0].names[i]);
+        if (!is_ambiguous(name)) continue;
+        name->matched = false; /* handle each name once */
+        pair_name(r, r->lists[0].names[i]);
         any = true;
     }
     if (any && has_new_pairs(r)) write_ops(r, ops);

@@ -9,7 +9,6 @@
 #include "base/number.h"
 #include "compat/python_literal.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- names ---- */
@@ -192,15 +191,9 @@ static uint32_t parent_of(const gt_diff_side *s, uint32_t row)
  * greater than the row's. */
 static uint32_t outermost(const gt_diff_side *s, const gt_row_list *tops, uint32_t row)
 {
-    size_t low = 0, high = tops->count;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (s->trace->preorder[tops->items[middle]] <= s->trace->preorder[row])
-            low = middle;
-        else
-            high = middle;
-    }
-    return tops->items[low];
+    size_t next;
+    GT_BISECT(next, 1, tops->count, s->trace->preorder[tops->items[next]] <= s->trace->preorder[row]);
+    return tops->items[next - 1];
 }
 
 /* The only child of an event, GT_NO_EVENT if it has several or none. */
@@ -460,7 +453,8 @@ static uint32_t stack_of(gt_diff_strings *t, side_strings *s, uint32_t module)
 gt_diff_modules gt_diff_modules_of(gt_diff_strings *t, size_t side, uint32_t row)
 {
     side_strings *s = &t->sides[side];
-    if (row >= s->side->trace->recorded)
+    const uint8_t *grafted = s->side->trace->grafted;
+    if (row >= s->side->trace->recorded && !(grafted && grafted[row]))
         return (gt_diff_modules){GT_STR_EMPTY, GT_STR_EMPTY}; /* a pseudo-op */
     uint32_t module = s->module ? s->module[row] : GT_NO_EVENT;
     if (module == GT_NO_EVENT) {

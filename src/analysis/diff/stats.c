@@ -20,11 +20,9 @@
 #include "base/memory.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
-#include "trace/pytorch/pytorch.h"
+#include "trace/pytorch/graft.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* A row of the table to come. */
 typedef struct gpu_row {
@@ -58,12 +56,19 @@ typedef struct walker {
     size_t group_count, group_capacity;
     gt_row_list work;
     gt_intervals spare;
+    gt_diff_stats_options options;
 } walker;
 
 /* Rounds to 3 decimals as numpy does. */
 static double round_3(double value)
 {
     return rint(value * 1000.0) / 1000.0;
+}
+
+uint32_t gt_diff_node_at(const gt_column *ids, size_t row)
+{
+    if (gt_column_is_null(ids, row)) return GT_NO_EVENT;
+    return ids->type == GT_TYPE_INT ? (uint32_t)ids->ints[row] : (uint32_t)ids->floats[row];
 }
 
 /* ---- the walk ---- */
@@ -98,8 +103,17 @@ static bool is_kernel(const walker *w, const gt_diff_node *node, size_t side)
 static void gather(walker *w, const gt_diff_node *node, size_t side)
 {
     const gt_diff_side *s = w->merged->sides[side];
-    if (!gt_kind_is_gpu(s->trace->kind[node->rows[side]]))
-        gt_calls_add_gpu_events(s->calls, node->rows[side], &w->work);
+    const gt_linked_view *trace = s->trace;
+    uint32_t row = node->rows[side];
+    if (gt_kind_is_gpu(trace->kind[row])) return;
+    size_t first = w->work.count;
+    gt_calls_add_gpu_events(s->calls, row, &w->work);
+    if (!w->options.repeat_grafts || !trace->grafted || row >= trace->recorded) return;
+    for (size_t i = first, end = w->work.count; i < end; i++) {
+        uint32_t gpu = w->work.items[i], call = trace->parent[gpu];
+        if (call != GT_NO_EVENT && trace->grafted[call] == GT_GRAFT_EVENT)
+            GT_PUSH(w->work.items, w->work.count, w->work.capacity, gpu);
+    }
 }
 
 static void gather_itself(walker *w, const gt_diff_node *node, size_t side)
@@ -339,12 +353,14 @@ static bool are_identical(const walker *w, const gt_table *table)
     }
 }
 
-gt_diff_stats gt_diff_stats_make(const gt_diff_tree *merged, bool explain)
+gt_diff_stats gt_diff_stats_make(const gt_diff_tree *merged, gt_diff_stats_options options)
 {
-    walker w = {
-        .merged = merged, .texts = gt_diff_strings_new(merged), .done = gt_alloc_zero(merged->count, 1)};
+    walker w = {.merged = merged,
+                .options = options,
+                .texts = gt_diff_strings_new(merged),
+                .done = gt_alloc_zero(merged->count, 1)};
     walk(&w);
-    gt_diff_stats stats = {.table = make_table(&w, explain),
+    gt_diff_stats stats = {.table = make_table(&w, options.explain),
                            .gpu_rows = gt_alloc(w.row_count * sizeof *stats.gpu_rows),
                            .sides = gt_alloc(w.row_count)};
     for (size_t i = 0; i < w.row_count; i++) {

@@ -24,31 +24,22 @@
 #include "trace/rows.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- children of a pair ---- */
 
 static const uint64_t MOST_CELLS = (uint64_t)1 << 38; /* table cells of all alignments together */
 
-/* A set of names with a row per name. A name is in the set if its stamp is the current one, so that emptying
- * the set is counting up the stamp. */
-typedef struct name_marks {
-    uint32_t *stamps, *rows;
-    size_t capacity;
-} name_marks;
-
 typedef struct matcher {
     gt_diff_side *sides[2];
-    gt_aligner aligner;
+    uint64_t cells_left;
     gt_diff_rematch *rematch;
 
     uint32_t rows[2];     /* the current pair */
     gt_row_list lists[2]; /* its children */
     gt_diff_ops ops;      /* their alignment, by index in the lists */
 
-    name_marks marks[2];
-    uint32_t stamp;
+    gt_map marks[2];               /* from names to rows */
     gt_interner *sequences;        /* lists of names, as bytes */
     gt_row_list all, names, spare; /* scratch */
     gt_row_list left[2];           /* indexes of unmatched events in lists */
@@ -69,27 +60,17 @@ static void push_row(gt_row_list *list, uint32_t row)
 
 static void new_marks(matcher *m)
 {
-    if (++m->stamp) return;
-    for (size_t w = 0; w < 2; w++) memset(m->marks[w].stamps, 0, m->marks[w].capacity * sizeof(uint32_t));
-    m->stamp = 1;
+    for (size_t w = 0; w < 2; w++) gt_map_free(&m->marks[w]);
 }
 
 static void mark(matcher *m, size_t which, uint32_t name, uint32_t row)
 {
-    name_marks *marks = &m->marks[which];
-    if (name >= marks->capacity) {
-        size_t before = marks->capacity, rows = before;
-        marks->stamps = gt_grow(marks->stamps, &marks->capacity, (size_t)name + 1, sizeof *marks->stamps);
-        marks->rows = gt_grow(marks->rows, &rows, marks->capacity, sizeof *marks->rows);
-        memset(marks->stamps + before, 0, (marks->capacity - before) * sizeof *marks->stamps);
-    }
-    marks->stamps[name] = m->stamp;
-    marks->rows[name] = row;
+    *gt_map_put(&m->marks[which], name, 0) = row;
 }
 
 static bool is_marked(const matcher *m, size_t which, uint32_t name)
 {
-    return name < m->marks[which].capacity && m->marks[which].stamps[name] == m->stamp;
+    return gt_map_get(&m->marks[which], name, 0) != GT_MAP_NONE;
 }
 
 /* ---- lists of events ---- */
@@ -142,7 +123,7 @@ static void add_missing(matcher *m, size_t which)
         uint32_t name = gt_diff_name(other, theirs->items[k]);
         if (is_marked(m, which, name) || !is_marked(m, !which, name)) continue;
         mark(m, which, name, 0);
-        push_row(&m->lists[which], m->marks[!which].rows[name]);
+        push_row(&m->lists[which], gt_map_get(&m->marks[!which], name, 0));
     }
 }
 
@@ -185,7 +166,7 @@ static bool align(matcher *m, const gt_row_list lists[2], bool loose, gt_diff_op
         for (size_t k = 0; k < lists[w].count; k++)
             push_row(&m->keys[w], gt_diff_align_name(m->sides[w], lists[w].items[k], loose));
     }
-    if (!gt_align(&m->aligner, m->keys[0].items, lists[0].count, m->keys[1].items, lists[1].count, ops))
+    if (!gt_align(&m->cells_left, m->keys[0].items, lists[0].count, m->keys[1].items, lists[1].count, ops))
         return false;
     gt_diff_rematch_pair(m->rematch, lists[0].items, lists[0].count, lists[1].items, lists[1].count, ops);
     return true;
@@ -326,11 +307,7 @@ static bool align_opened(matcher *m, const gt_row_list tags[2])
         return true;
     }
     if (!align_or_pair(m, m->inside, &m->parts)) return false;
-    for (size_t k = 0; k < m->parts.count; k++) {
-        gt_diff_op op = m->parts.items[k];
-        gt_diff_ops_add(&m->ops, op.i == GT_NO_INDEX ? op.i : m->left[0].items[op.i],
-                        op.j == GT_NO_INDEX ? op.j : m->left[1].items[op.j]);
-    }
+    gt_diff_ops_add_parts(&m->ops, &m->parts, m->left);
     return true;
 }
 
@@ -370,11 +347,7 @@ static bool align_loosely(matcher *m)
     for (size_t k = 0; k < m->parts.count; k++)
         if (gt_diff_op_is_match(m->parts.items[k]))
             gt_diff_ops_add(&m->made, m->parts.items[k].i, m->parts.items[k].j);
-    for (size_t k = 0; k < m->loose.count; k++) {
-        gt_diff_op op = m->loose.items[k];
-        gt_diff_ops_add(&m->made, op.i == GT_NO_INDEX ? op.i : still[0].items[op.i],
-                        op.j == GT_NO_INDEX ? op.j : still[1].items[op.j]);
-    }
+    gt_diff_ops_add_parts(&m->made, &m->loose, still);
     gt_diff_ops swap = m->parts;
     m->parts = m->made;
     m->made = swap;
@@ -396,14 +369,11 @@ static bool align_inside(matcher *m)
         if (gt_diff_op_is_match(m->ops.items[k])) m->ops.items[kept++] = m->ops.items[k];
     m->ops.count = kept;
     for (size_t k = 0; k < m->parts.count; k++) {
-        uint32_t at[2] = {m->parts.items[k].i, m->parts.items[k].j}, index[2] = {GT_NO_INDEX, GT_NO_INDEX};
-        for (size_t w = 0; w < 2; w++) {
-            if (at[w] == GT_NO_INDEX) continue;
-            index[w] = m->left[w].items[at[w]];
-            m->lists[w].items[index[w]] = m->inside[w].items[at[w]];
-        }
-        gt_diff_ops_add(&m->ops, index[0], index[1]);
+        gt_diff_op op = m->parts.items[k];
+        if (op.i != GT_NO_INDEX) m->lists[0].items[m->left[0].items[op.i]] = m->inside[0].items[op.i];
+        if (op.j != GT_NO_INDEX) m->lists[1].items[m->left[1].items[op.j]] = m->inside[1].items[op.j];
     }
+    gt_diff_ops_add_parts(&m->ops, &m->parts, m->left);
     return true;
 }
 
@@ -440,7 +410,7 @@ static matcher *matcher_new(gt_diff_side *first, gt_diff_side *second)
 {
     matcher *m = gt_alloc_zero(1, sizeof *m);
     *m = (matcher){.sides = {first, second},
-                   .aligner = {.cells_left = MOST_CELLS},
+                   .cells_left = MOST_CELLS,
                    .rematch = gt_diff_rematch_new(first, second),
                    .sequences = gt_interner_new()};
     return m;
@@ -449,12 +419,12 @@ static matcher *matcher_new(gt_diff_side *first, gt_diff_side *second)
 static void matcher_free(matcher *m)
 {
     if (!m) return;
-    gt_aligner_free(&m->aligner);
     gt_diff_rematch_free(m->rematch);
     gt_interner_free(m->sequences);
+    new_marks(m);
     for (size_t w = 0; w < 2; w++) {
-        void *arrays[] = {m->lists[w].items, m->left[w].items,   m->inside[w].items, m->still[w].items,
-                          m->keys[w].items,  m->marks[w].stamps, m->marks[w].rows};
+        void *arrays[] = {m->lists[w].items, m->left[w].items, m->inside[w].items, m->still[w].items,
+                          m->keys[w].items};
         for (size_t i = 0; i < GT_LENGTH(arrays); i++) gt_free(arrays[i]);
     }
     void *arrays[] = {m->ops.items, m->all.items,   m->names.items, m->spare.items,

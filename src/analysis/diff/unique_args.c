@@ -16,7 +16,6 @@
 #include "schema/sheets.h"
 #include "table/operations.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,22 +63,16 @@ static int by_call_and_side(const void *left, const void *right)
     return (a->place > b->place) - (a->place < b->place);
 }
 
-static bool call_id(const gt_column *ids, size_t row, uint32_t *id)
-{
-    if (gt_column_is_null(ids, row)) return false;
-    *id = ids->type == GT_TYPE_INT ? (uint32_t)ids->ints[row] : (uint32_t)ids->floats[row];
-    return true;
-}
-
 /* Lists the distinct ops of each common call and side, in order of the rows. */
 static void list_uses(naming *n, const gt_diff_stats *stats)
 {
     const gt_column *ids = gt_table_column(stats->table, GT_COL_LOWEST_COMMON_ANCESTOR_ID);
     const uint32_t *ops = gt_table_column(stats->table, GT_COL_CPU_OP_NAME)->texts;
     gt_map places = {0}, seen = {0};
-    uint32_t calls = 0, id;
+    uint32_t calls = 0;
     for (size_t row = 0; row < stats->table->row_count; row++) {
-        if (!call_id(ids, row, &id)) continue;
+        uint32_t id = gt_diff_node_at(ids, row);
+        if (id == GT_NO_EVENT) continue;
         uint32_t *place = gt_map_put(&places, id, 0);
         if (*place == GT_MAP_NONE) *place = calls++;
         use u = {*place, stats->sides[row], (uint32_t)n->use_count, ops[row]};

@@ -34,7 +34,6 @@
 #include "table/stats.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 /* ---- temporal_breakdown ---- */
 

@@ -9,13 +9,12 @@
  * With hta_times, times and types are those of HolisticTraceAnalysis; see gt_hta_options. */
 #include "analysis/hta/hta.h"
 
-#include "analysis/pytorch/event_rows.h"
 #include "base/map.h"
 #include "base/memory.h"
-#include "base/team.h"
 #include "schema/columns.h"
 #include "table/operations.h"
 #include "table/stats.h"
+#include "trace/pytorch/event_rows.h"
 #include "trace/pytorch/gpu_events.h"
 #include "trace/rows.h"
 
@@ -126,40 +125,26 @@ static gt_hta_span span_of(const source *s, size_t row)
     return (gt_hta_span){start_us, end_us, end_us - start_us};
 }
 
-static bool has_whole_start(const void *context, size_t row)
+/* Whether the starts, or the starts and durations, of all events that are used are integers. */
+static bool are_whole(const source *s, unsigned integral)
 {
-    const source *s = context;
-    return !counts(s, row) || s->trace->integral[row] & GT_INTEGRAL_START;
-}
-
-static bool has_whole_times(const void *context, size_t row)
-{
-    const source *s = context;
-    return !counts(s, row) || s->trace->integral[row] == (GT_INTEGRAL_START | GT_INTEGRAL_DURATION);
+    for (size_t row = 0; row < s->trace->recorded; row++)
+        if (counts(s, row) && (s->trace->integral[row] & integral) != integral) return false;
+    return true;
 }
 
 /* ---- profiler steps ---- */
 
-static bool is_step(gt_str name)
-{
-    if (!gt_str_starts_with(name, "ProfilerStep")) return false;
-    size_t at = strlen("ProfilerStep");
-    while (at < name.len && name.bytes[at] == ' ') at++;
-    if (at == name.len || name.bytes[at++] != '#') return false;
-    while (at < name.len && name.bytes[at] == ' ') at++;
-    return at < name.len && name.bytes[at] >= '0' && name.bytes[at] <= '9';
-}
-
 static bool is_step_row(const source *s, size_t row)
 {
-    return gt_kind_is_annotation(s->trace->kind[row]) && counts(s, row) &&
-           is_step(gt_event_name(s->trace, (uint32_t)row));
+    uint8_t kind = s->trace->kind[row];
+    return (gt_kind_is_annotation(kind) || kind == GT_KIND_CPU_OP) && counts(s, row) &&
+           gt_is_profiler_step(gt_event_name(s->trace, (uint32_t)row));
 }
 
 /* Whether a row has a rank or needs none. */
-static bool has_rank(const void *context, size_t row)
+static bool has_rank(const source *s, size_t row)
 {
-    const source *s = context;
     uint8_t kind = s->trace->kind[row];
     return s->ranks[row] != GT_EVENT_NONE || (!gt_kind_is_gpu(kind) && kind != GT_KIND_RUNTIME &&
                                               kind != GT_KIND_DRIVER && !is_step_row(s, row));
@@ -170,7 +155,9 @@ static bool has_rank(const void *context, size_t row)
 static void find_ranks(source *s)
 {
     s->ranks = gt_store_ints(s->trace->store, GT_EVENT_RANK);
-    if (gt_holds_for_all(s->trace->recorded, has_rank, s)) return;
+    size_t row = 0;
+    while (row < s->trace->recorded && has_rank(s, row)) row++;
+    if (row == s->trace->recorded) return;
     gt_free(s->ranks);
     s->ranks = NULL;
 }
@@ -199,8 +186,9 @@ static last_steps find_last_steps(const source *s)
     step *steps = NULL;
     size_t count = 0, capacity = 0;
     size_t row_count;
-    uint32_t *rows = gt_rows_of_kinds(s->trace->kind, s->trace->recorded,
-                                      1u << GT_KIND_ANNOTATION | 1u << GT_KIND_GPU_ANNOTATION, &row_count);
+    uint32_t *rows = gt_rows_of_kinds(
+        s->trace->kind, s->trace->recorded,
+        1u << GT_KIND_ANNOTATION | 1u << GT_KIND_GPU_ANNOTATION | 1u << GT_KIND_CPU_OP, &row_count);
     for (size_t i = 0; i < row_count; i++) {
         uint32_t row = rows[i];
         if (!is_step_row(s, row)) continue;
@@ -256,19 +244,11 @@ static int64_t *find_ids(const gt_event_view *trace, bool hta_times)
     return gt_store_ints(trace->store, GT_EVENT_EXTERNAL_ID);
 }
 
-/* Calls are divided by their ids, so that threads can list those of different parts. */
-enum { CALL_PARTS = 64 };
-
 typedef struct launches {
     const source *s;
-    uint32_t *calls; /* rows of calls that have an id, in file order */
-    size_t count;
-    uint32_t *part_of;      /* of each call */
-    gt_group_rows by_part;  /* the calls of each part, in file order */
-    gt_launch_calls *parts; /* by id */
+    gt_launch_calls calls; /* by id */
     last_steps last; /* host events must start before it. If it is infinity, GPU events without a launch are
                         used too */
-    gt_hta_span *ranges; /* by range of rows: from the first start to the last end of the events used */
 } launches;
 
 static const gt_hta_span nothing = {INFINITY, -INFINITY, 0};
@@ -279,11 +259,6 @@ static void widen(gt_hta_span *range, gt_hta_span by)
     range->end_us = fmax(range->end_us, by.end_us);
 }
 
-static uint32_t part_of_id(int64_t id)
-{
-    return (uint32_t)((uint64_t)id * 0x9E3779B97F4A7C15u >> 58); /* 6 bits: CALL_PARTS */
-}
-
 /* Whether a host event is used. */
 static bool is_used(const launches *l, size_t row)
 {
@@ -292,66 +267,30 @@ static bool is_used(const launches *l, size_t row)
            span_of(s, row).start_us < last_step_start(&l->last, s, row);
 }
 
-static void measure_range(void *context, size_t begin, size_t end)
+static bool is_call(const source *s, size_t row)
 {
-    const launches *l = context;
-    gt_hta_span range = nothing;
-    for (size_t row = begin; row < end; row++)
-        if (is_used(l, row)) widen(&range, span_of(l->s, row));
-    l->ranges[begin / GT_ROWS_GRAIN] = range;
-}
-
-static bool is_call(const void *context, size_t row)
-{
-    const launches *l = context;
-    uint8_t kind = l->s->trace->kind[row];
-    return (kind == GT_KIND_RUNTIME || kind == GT_KIND_DRIVER) && l->s->ids[row] != GT_EVENT_NONE &&
-           is_used(l, row);
-}
-
-static void divide_calls(void *context, size_t begin, size_t end)
-{
-    const launches *l = context;
-    for (size_t i = begin; i < end; i++) l->part_of[i] = part_of_id(l->s->ids[l->calls[i]]);
-}
-
-static void list_part(void *context, size_t part)
-{
-    const launches *l = context;
-    for (size_t i = l->by_part.begins[part]; i < l->by_part.begins[part + 1]; i++) {
-        uint32_t row = l->calls[l->by_part.rows[i]];
-        gt_launch_calls_add(&l->parts[part], l->s->ids[row], 0, row, gt_event_name(l->s->trace, row));
-    }
+    uint8_t kind = s->trace->kind[row];
+    return (kind == GT_KIND_RUNTIME || kind == GT_KIND_DRIVER) && s->ids[row] != GT_EVENT_NONE;
 }
 
 /* Finds the calls, and the span of all host events that are used. */
 static gt_hta_span find_launches(launches *l, const source *s, bool include_last_step)
 {
-    size_t rows = s->trace->recorded, range_count = gt_range_count(rows, GT_ROWS_GRAIN);
-    *l = (launches){.s = s, .parts = gt_alloc_zero(CALL_PARTS, sizeof *l->parts)};
-    if (!include_last_step) l->last = find_last_steps(s);
-    l->ranges = gt_alloc(range_count * sizeof *l->ranges);
-    for (size_t i = 0; i < range_count; i++) l->ranges[i] = nothing;
-    gt_parallel_ranges(rows, GT_ROWS_GRAIN, measure_range, l);
     gt_hta_span all = nothing;
-    for (size_t i = 0; i < range_count; i++) widen(&all, l->ranges[i]);
-    gt_free(l->ranges);
-    l->calls = gt_numbers_where(rows, is_call, l, &l->count);
-    l->part_of = gt_alloc(l->count * sizeof *l->part_of);
-    gt_parallel_ranges(l->count, GT_ROWS_GRAIN, divide_calls, l);
-    gt_groups groups = {.of_row = l->part_of, .row_count = l->count, .count = CALL_PARTS};
-    l->by_part = gt_group_rows_find(&groups);
-    gt_parallel_each(CALL_PARTS, list_part, l);
-    gt_group_rows_free(&l->by_part);
-    gt_free(l->part_of);
-    gt_free(l->calls);
+    *l = (launches){.s = s};
+    if (!include_last_step) l->last = find_last_steps(s);
+    for (uint32_t row = 0; row < s->trace->recorded; row++) {
+        if (!is_used(l, row)) continue;
+        widen(&all, span_of(s, row));
+        if (is_call(s, row))
+            gt_launch_calls_add(&l->calls, s->ids[row], 0, row, gt_event_name(s->trace, row));
+    }
     return all;
 }
 
 static void launches_free(launches *l)
 {
-    for (size_t i = 0; i < CALL_PARTS; i++) gt_launch_calls_free(&l->parts[i]);
-    gt_free(l->parts);
+    gt_launch_calls_free(&l->calls);
     gt_map_free(&l->last.places);
     gt_free(l->last.starts_us);
 }
@@ -361,7 +300,7 @@ static uint32_t launch_of(const launches *l, const source *s, size_t row)
 {
     int64_t id = s->ids[row];
     if (id == GT_EVENT_NONE) return GT_NO_EVENT;
-    return gt_launch_calls_find(&l->parts[part_of_id(id)], id, 0, s->trace->kind[row]);
+    return gt_launch_calls_find(&l->calls, id, 0, s->trace->kind[row]);
 }
 
 /* ---- GPU events ---- */
@@ -369,13 +308,10 @@ static uint32_t launch_of(const launches *l, const source *s, size_t row)
 static gt_hta_type known_type(const source *s, size_t row)
 {
     gt_hta_type (*find)(const gt_event_view *, uint32_t) = s->hta_times ? hta_type_of : type_of;
-    uint8_t *known = &s->types[s->trace->name[row]], found = __atomic_load_n(known, __ATOMIC_RELAXED);
+    uint8_t *known = &s->types[s->trace->name[row]];
     if (!s->hta_times && s->trace->kind[row] == GT_KIND_MEMCPY) return GT_HTA_MEMORY;
-    if (!found) { /* several threads may find it at the same time */
-        found = (uint8_t)(1 + find(s->trace, (uint32_t)row));
-        __atomic_store_n(known, found, __ATOMIC_RELAXED);
-    }
-    return (gt_hta_type)(found - 1);
+    if (!*known) *known = (uint8_t)(1 + find(s->trace, (uint32_t)row));
+    return (gt_hta_type)(*known - 1);
 }
 
 static gt_hta_kernel kernel_of(const source *s, size_t row, uint32_t launch)
@@ -391,66 +327,18 @@ static gt_hta_kernel kernel_of(const source *s, size_t row, uint32_t launch)
     return kernel;
 }
 
-typedef struct kernel_list {
-    const source *s;
-    const launches *l;
-    uint32_t *rows;     /* GPU events */
-    uint32_t *launches; /* of each; GT_NO_EVENT: none */
-    uint32_t *listed;   /* the numbers of those that are used */
-    gt_hta_kernel *kernels;
-    gt_hta_span *ranges; /* as in launches */
-} kernel_list;
-
-static bool is_counted_gpu_event(const void *context, size_t row)
-{
-    const kernel_list *list = context;
-    return is_gpu_event(list->s, row) && counts(list->s, row);
-}
-
-static void find_launches_of(void *context, size_t begin, size_t end)
-{
-    const kernel_list *list = context;
-    for (size_t i = begin; i < end; i++) list->launches[i] = launch_of(list->l, list->s, list->rows[i]);
-}
-
-static bool is_listed(const void *context, size_t i)
-{
-    const kernel_list *list = context;
-    return list->launches[i] != GT_NO_EVENT ||
-           !(last_step_start(&list->l->last, list->s, list->rows[i]) < INFINITY);
-}
-
-static void fill_kernels(void *context, size_t begin, size_t end)
-{
-    const kernel_list *list = context;
-    gt_hta_span range = nothing;
-    for (size_t i = begin; i < end; i++) {
-        uint32_t number = list->listed[i];
-        list->kernels[i] = kernel_of(list->s, list->rows[number], list->launches[number]);
-        widen(&range, list->kernels[i].at);
-    }
-    list->ranges[begin / GT_ROWS_GRAIN] = range;
-}
-
 /* Lists the GPU events, and widens the range by them. */
 static void list_kernels(gt_hta_events *events, const source *s, const launches *l, gt_hta_span *range)
 {
-    kernel_list list = {.s = s, .l = l};
-    size_t row_count;
-    list.rows = gt_numbers_where(s->trace->recorded, is_counted_gpu_event, &list, &row_count);
-    list.launches = gt_alloc(row_count * sizeof *list.launches);
-    gt_parallel_ranges(row_count, GT_ROWS_GRAIN, find_launches_of, &list);
-    list.listed = gt_numbers_where(row_count, is_listed, &list, &events->count);
-    list.kernels = events->kernels = gt_alloc(events->count * sizeof *events->kernels);
-    size_t range_count = gt_range_count(events->count, GT_ROWS_GRAIN);
-    list.ranges = gt_alloc(range_count * sizeof *list.ranges);
-    for (size_t i = 0; i < range_count; i++) list.ranges[i] = nothing;
-    gt_parallel_ranges(events->count, GT_ROWS_GRAIN, fill_kernels, &list);
-    for (size_t i = 0; i < range_count; i++) widen(range, list.ranges[i]);
-    gt_free(list.ranges);
-    gt_free(list.launches);
-    gt_free(list.listed);
-    gt_free(list.rows);
+    size_t capacity = 0;
+    for (uint32_t row = 0; row < s->trace->recorded; row++) {
+        if (!is_gpu_event(s, row) || !counts(s, row)) continue;
+        uint32_t launch = launch_of(l, s, row);
+        if (launch == GT_NO_EVENT && last_step_start(&l->last, s, row) < INFINITY) continue;
+        gt_hta_kernel kernel = kernel_of(s, row, launch);
+        widen(range, kernel.at);
+        GT_PUSH(events->kernels, events->count, capacity, kernel);
+    }
 }
 
 gt_hta_events gt_hta_events_find(const gt_event_view *trace, const gt_hta_options *options)
@@ -460,8 +348,8 @@ gt_hta_events gt_hta_events_find(const gt_event_view *trace, const gt_hta_option
     s.ids = find_ids(trace, options->hta_times);
     s.stream = gt_store_string_ids(trace->store, GT_EVENT_STREAM);
     s.types = gt_alloc_zero(gt_interner_count(trace->strings), sizeof *s.types);
-    s.rounds = options->hta_times && !gt_holds_for_all(trace->recorded, has_whole_start, &s);
-    events.whole = s.rounds || gt_holds_for_all(trace->recorded, has_whole_times, &s);
+    s.rounds = options->hta_times && !are_whole(&s, GT_INTEGRAL_START);
+    events.whole = s.rounds || are_whole(&s, GT_INTEGRAL_START | GT_INTEGRAL_DURATION);
     if (!options->hta_times) find_ranks(&s);
     launches l;
     gt_hta_span range = find_launches(&l, &s, options->include_last_step);
@@ -501,73 +389,39 @@ void gt_hta_events_group(gt_hta_events *events, const uint32_t *group_of, size_t
 
 /* ---- intervals, streams and statistics ---- */
 
-typedef struct type_search {
-    const gt_hta_events *events;
-    int type;
-    const uint32_t *places;
-    gt_interval *intervals;
-} type_search;
-
-static bool is_of_type(const void *context, size_t kernel)
-{
-    const type_search *s = context;
-    return s->type == GT_HTA_ANY_TYPE || s->events->kernels[kernel].type == s->type;
-}
-
-static void fill_intervals(void *context, size_t begin, size_t end)
-{
-    const type_search *s = context;
-    for (size_t i = begin; i < end; i++) {
-        gt_hta_span at = s->events->kernels[s->places[i]].at;
-        s->intervals[i] = (gt_interval){at.start_us, at.end_us};
-    }
-}
-
 gt_intervals gt_hta_running(const gt_hta_events *events, int type)
 {
     gt_intervals list = {0};
-    type_search search = {.events = events, .type = type};
-    uint32_t *places = gt_numbers_where(events->count, is_of_type, &search, &list.count);
-    gt_intervals_reserve(&list, list.count);
-    search.places = places;
-    search.intervals = list.items;
-    gt_parallel_ranges(list.count, GT_ROWS_GRAIN, fill_intervals, &search);
-    gt_free(places);
+    for (size_t i = 0; i < events->count; i++) {
+        const gt_hta_kernel *kernel = &events->kernels[i];
+        if (type == GT_HTA_ANY_TYPE || kernel->type == type)
+            gt_intervals_add(&list, kernel->at.start_us, kernel->at.end_us);
+    }
     gt_intervals_merge(&list);
     return list;
 }
 
-typedef struct stream_search {
-    const gt_hta_events *events;
-    double *starts_us; /* by kernel */
-    int64_t *numbers;
-} stream_search;
-
-/* Also notes the start and the stream. */
-static bool has_stream(const void *context, size_t kernel)
-{
-    const stream_search *s = context;
-    s->starts_us[kernel] = s->events->kernels[kernel].at.start_us;
-    s->numbers[kernel] = s->events->kernels[kernel].stream;
-    return s->numbers[kernel] != GT_HTA_NO_STREAM;
-}
-
 gt_hta_streams gt_hta_streams_find(const gt_hta_events *events)
 {
-    size_t count, number_capacity = 0, end_capacity = 0, ends = 0;
-    stream_search search = {events, gt_alloc(events->count * sizeof *search.starts_us),
-                            gt_alloc(events->count * sizeof *search.numbers)};
-    gt_hta_streams streams = {.places = gt_numbers_where(events->count, has_stream, &search, &count)};
-    gt_order_rows(streams.places, count, search.starts_us);
-    gt_order_by_ints(streams.places, count, search.numbers, NULL, false);
+    size_t count = 0, number_capacity = 0, end_capacity = 0, ends = 0;
+    double *starts_us = gt_alloc(events->count * sizeof *starts_us); /* by kernel, like the next one */
+    int64_t *numbers = gt_alloc(events->count * sizeof *numbers);
+    gt_hta_streams streams = {.places = gt_alloc(events->count * sizeof *streams.places)};
+    for (size_t i = 0; i < events->count; i++) {
+        starts_us[i] = events->kernels[i].at.start_us;
+        numbers[i] = events->kernels[i].stream;
+        if (numbers[i] != GT_HTA_NO_STREAM) streams.places[count++] = (uint32_t)i;
+    }
+    gt_order_rows(streams.places, count, starts_us);
+    gt_order_by_ints(streams.places, count, numbers, NULL, false);
     for (size_t i = 0; i < count; i++) {
-        int64_t stream = search.numbers[streams.places[i]];
-        if (i + 1 < count && search.numbers[streams.places[i + 1]] == stream) continue;
+        int64_t stream = numbers[streams.places[i]];
+        if (i + 1 < count && numbers[streams.places[i + 1]] == stream) continue;
         GT_PUSH(streams.numbers, streams.count, number_capacity, stream);
         GT_PUSH(streams.ends, ends, end_capacity, i + 1);
     }
-    gt_free(search.starts_us);
-    gt_free(search.numbers);
+    gt_free(starts_us);
+    gt_free(numbers);
     return streams;
 }
 
@@ -604,38 +458,14 @@ size_t gt_hta_add_statistics(gt_table *table)
     return first;
 }
 
-enum { MEAN, STD, QUARTILES, STATISTICS };
-
-typedef struct statistics {
-    const double *values;
-    size_t count;
-    double mean, std, quartiles[5];
-} statistics;
-
-static void find_statistic(void *context, size_t which)
-{
-    static const double quarters[] = {0, 0.25, 0.5, 0.75, 1};
-    statistics *s = context;
-    if (which == MEAN)
-        s->mean = gt_mean(s->values, s->count);
-    else if (which == STD)
-        s->std = gt_std_pairwise(s->values, s->count, 1);
-    else
-        gt_quantiles(s->values, s->count, quarters, GT_LENGTH(quarters), s->quartiles);
-}
-
-enum { SHARED_FROM = GT_GRAIN(8192) }; /* values; the statistics of fewer are not worth threads */
-
 void gt_hta_set_statistics(gt_table *table, size_t first, size_t row, const double *values, size_t count)
 {
-    statistics s = {.values = values, .count = count};
-    if (count >= SHARED_FROM)
-        gt_parallel_each(STATISTICS, find_statistic, &s);
-    else
-        for (size_t i = 0; i < STATISTICS; i++) find_statistic(&s, i);
+    static const double quarters[] = {0, 0.25, 0.5, 0.75, 1};
+    double quartiles[GT_LENGTH(quarters)];
+    gt_quantiles(values, count, quarters, GT_LENGTH(quarters), quartiles);
     gt_table_set_int(table, first, row, (int64_t)count);
-    gt_table_set_float(table, first + 1, row, s.mean);
-    gt_table_set_float(table, first + 2, row, s.std);
-    for (size_t i = 0; i < GT_LENGTH(s.quartiles); i++)
-        gt_table_set_float(table, first + 3 + i, row, s.quartiles[i]);
+    gt_table_set_float(table, first + 1, row, gt_mean(values, count));
+    gt_table_set_float(table, first + 2, row, gt_std_pairwise(values, count, 1));
+    for (size_t i = 0; i < GT_LENGTH(quartiles); i++)
+        gt_table_set_float(table, first + 3 + i, row, quartiles[i]);
 }

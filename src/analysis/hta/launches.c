@@ -19,9 +19,7 @@
  *     launch_delay_outliers  delays of more than 100 µs */
 #include "analysis/hta/hta.h"
 
-#include "analysis/pytorch/event_rows.h"
 #include "base/memory.h"
-#include "base/team.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
 #include "table/operations.h"
@@ -29,7 +27,6 @@
 #include "trace/rows.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 /* ---- queue_length_summary ---- */
 
@@ -171,9 +168,8 @@ static double metric_of(const gt_hta_kernel *kernel, size_t metric)
                                     : delay_of(kernel);
 }
 
-static void measure_metric(void *context, size_t metric)
+static void measure_metric(call_group *g, size_t metric)
 {
-    call_group *g = context;
     double *values = gt_alloc(g->count * sizeof *values);
     for (size_t i = 0; i < g->count; i++) values[i] = metric_of(&g->events->kernels[g->kernels[i]], metric);
     g->of[metric].sum = gt_sum_pairwise(values, g->count);
@@ -193,25 +189,12 @@ static void count_outliers(call_group *g)
     }
 }
 
-/* The outliers are one more thing to find. */
-static void measure_part(void *context, size_t part)
-{
-    if (part < METRICS)
-        measure_metric(context, part);
-    else
-        count_outliers(context);
-}
-
-enum { SHARED_FROM = GT_GRAIN(8192) }; /* calls; fewer are not worth threads */
-
 static void add_call(gt_table *table, const gt_hta_events *events, int64_t rank, const uint32_t *kernels,
                      size_t count)
 {
     call_group g = {.events = events, .kernels = kernels, .count = count};
-    if (count >= SHARED_FROM)
-        gt_parallel_each(METRICS + 1, measure_part, &g);
-    else
-        for (size_t i = 0; i <= METRICS; i++) measure_part(&g, i);
+    for (size_t m = 0; m < METRICS; m++) measure_metric(&g, m);
+    count_outliers(&g);
     size_t row = gt_table_add_row(table);
     gt_table_set_int(table, 0, row, rank);
     gt_table_set_string(table, 1, row, events->kernels[kernels[0]].launch_name);
@@ -226,32 +209,23 @@ static void add_call(gt_table *table, const gt_hta_events *events, int64_t rank,
     for (size_t i = 0; i < OUTLIERS; i++) gt_table_set_int(table, FIRST_OUTLIER + i, row, g.outliers[i]);
 }
 
-typedef struct call_list {
-    const gt_hta_events *events;
-    uint32_t *names; /* by kernel */
-} call_list;
-
-/* Also notes the name. */
-static bool is_queued_call(const void *context, size_t kernel)
-{
-    const call_list *list = context;
-    list->names[kernel] = list->events->kernels[kernel].launch_name;
-    return list->events->kernels[kernel].is_queued;
-}
-
 gt_table *gt_hta_launch_stats_summary(const gt_hta_events *events, int64_t rank)
 {
     gt_table *table = begin_table(events);
-    call_list list = {events, gt_alloc(events->count * sizeof *list.names)};
-    size_t count;
-    uint32_t *calls = gt_numbers_where(events->count, is_queued_call, &list, &count);
-    gt_order_by_strings(calls, count, list.names, events->strings, false);
+    uint32_t *names = gt_alloc(events->count * sizeof *names); /* by kernel */
+    uint32_t *calls = gt_alloc(events->count * sizeof *calls);
+    size_t count = 0;
+    for (size_t i = 0; i < events->count; i++) {
+        names[i] = events->kernels[i].launch_name;
+        if (events->kernels[i].is_queued) calls[count++] = (uint32_t)i;
+    }
+    gt_order_by_strings(calls, count, names, events->strings, false);
     for (size_t begin = 0, i = 0; i < count; i++) {
-        if (i + 1 < count && list.names[calls[i + 1]] == list.names[calls[begin]]) continue;
+        if (i + 1 < count && names[calls[i + 1]] == names[calls[begin]]) continue;
         add_call(table, events, rank, calls + begin, i + 1 - begin);
         begin = i + 1;
     }
-    gt_free(list.names);
+    gt_free(names);
     gt_free(calls);
     return table;
 }

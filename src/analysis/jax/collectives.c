@@ -112,13 +112,6 @@ gt_interner *gt_jax_collectives_strings(gt_jax_collectives *c)
 
 /* ---- events ---- */
 
-static uint32_t copy_string(gt_jax_collectives *c, const gt_jax *trace, uint32_t id)
-{
-    if (id == GT_STR_NONE) return GT_STR_NONE;
-    gt_str text = gt_interner_get(trace->strings, id);
-    return gt_interner_add(c->strings, text.bytes, text.len);
-}
-
 static uint32_t process_name(gt_jax_collectives *c, const char *host, const gt_jax *trace,
                              const gt_jax_gpu *gpu)
 {
@@ -137,7 +130,7 @@ void gt_jax_collectives_add(gt_jax_collectives *c, int64_t node, const char *hos
         for (size_t i = gpu->begin; i < gpu->end; i++) {
             if (!gt_jax_is_communication(gt_jax_name(trace, i))) continue;
             const gt_jax_op *op = trace->op[i] == GT_JAX_NONE ? NULL : &trace->ops[trace->op[i]];
-            uint32_t name = op ? copy_string(c, trace, op->hlo_op) : GT_STR_NONE;
+            uint32_t name = op ? gt_interner_add_from(c->strings, trace->strings, op->hlo_op) : GT_STR_NONE;
             const gt_xla_collective *found =
                 program && name != GT_STR_NONE ? gt_xla_find(program, name) : NULL;
             collective_event e = {
@@ -150,7 +143,7 @@ void gt_jax_collectives_add(gt_jax_collectives *c, int64_t node, const char *hos
                 .dur_us = gt_jax_dur_us(trace, i),
                 .pid = gpu->pid,
                 .name = name == GT_STR_NONE ? gt_interner_add_cstr(c->strings, "unknown") : name,
-                .module = op ? copy_string(c, trace, op->hlo_module) : GT_STR_NONE,
+                .module = op ? gt_interner_add_from(c->strings, trace->strings, op->hlo_module) : GT_STR_NONE,
                 .process = process,
                 .collective = found,
             };
@@ -486,10 +479,11 @@ gt_table *gt_jax_collective_groups(gt_jax_collectives *c)
         gt_free(index.next);
     }
     if (disagreeing)
-        gt_warn("bandwidth omitted for %zu collectives: the dumps of the nodes disagree on their groups",
-                disagreeing);
+        gt_warn("bandwidth omitted for %zu collective%s: the dumps of the nodes disagree on the groups",
+                disagreeing, disagreeing == 1 ? "" : "s");
     if (unknown > disagreeing)
-        gt_warn("bandwidth omitted for %zu collectives: no dump has their groups", unknown - disagreeing);
+        gt_warn("bandwidth omitted for %zu collective%s: no dump has the groups", unknown - disagreeing,
+                unknown - disagreeing == 1 ? "" : "s");
     return table;
 }
 

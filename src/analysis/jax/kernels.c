@@ -69,11 +69,6 @@ gt_jax_class gt_jax_class_combine(gt_jax_class kernel, gt_jax_class op)
     return op == GT_JAX_CLASS_XLA ? kernel : op;
 }
 
-gt_jax_class gt_jax_class_of(gt_str kernel, gt_str hlo_op)
-{
-    return gt_jax_class_combine(gt_jax_class_of_name(kernel), gt_jax_class_of_name(hlo_op));
-}
-
 /* ---- kernels ---- */
 
 uint8_t *gt_jax_classify_names(const gt_jax *trace, bool only_kernels, gt_jax_classifier *classify)

@@ -13,7 +13,6 @@ gt_jax_class gt_jax_class_of_name(gt_str name);
 /* The class of a kernel from the classes of its own name and its op's name: that of the op if there is one,
  * unless the kernel's own name says attention. */
 gt_jax_class gt_jax_class_combine(gt_jax_class kernel, gt_jax_class op);
-gt_jax_class gt_jax_class_of(gt_str kernel, gt_str hlo_op);
 
 /* Classifies every different name of the events once, or only the names of kernels. The result is by string
  * id; other strings have no valid entry. The caller frees it. */

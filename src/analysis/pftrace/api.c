@@ -17,6 +17,7 @@
 
 #include "base/map.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
 #include "table/operations.h"
@@ -35,12 +36,6 @@
 
 __extension__ typedef unsigned __int128 wide;
 __extension__ typedef __int128 signed_wide;
-
-static int ascending(const void *left, const void *right)
-{
-    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
-    return a < b ? -1 : a > b;
-}
 
 /* The double nearest to a / b; b > 0. */
 static double divide(signed_wide a, uint64_t b)
@@ -105,7 +100,7 @@ gt_exact_statistics gt_exact_measure(int64_t *values, size_t count)
 {
     gt_exact_statistics s = {0};
     if (!count) return s;
-    qsort(values, count, sizeof *values, ascending);
+    qsort(values, count, sizeof *values, gt_by_i64);
     signed_wide sum = 0;
     for (size_t i = 0; i < count; i++) sum += values[i];
     s.mean = divide(sum, count);

@@ -82,14 +82,8 @@ static size_t first_running(compute_index *w, size_t from, int64_t time_ns)
 /* The first event that starts at the time or later. */
 static size_t first_starting(const compute_index *w, int64_t time_ns)
 {
-    size_t low = 0, high = w->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (w->items[middle].begin_ns < time_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low;
+    GT_BISECT(low, 0, w->count, w->items[low].begin_ns < time_ns);
     return low;
 }
 

@@ -10,6 +10,7 @@
 #include "analysis/phases/phases.h"
 
 #include "analysis/phases/state.h"
+#include "base/interner.h"
 #include "base/memory.h"
 #include "table/stats.h"
 
@@ -249,12 +250,6 @@ static method *const methods[GT_PHASE_METHODS] = {
 
 /* ---- training ---- */
 
-static bool ends_with(gt_str name, const char *end)
-{
-    size_t len = strlen(end);
-    return name.len >= len && memcmp(name.bytes + name.len - len, end, len) == 0;
-}
-
 /* "Optimizer.step#AdamW.step", "autograd::engine::evaluate_function: MmBackward0", "MmBackward0",
  * "aten::convolution_backward" */
 static bool is_of_training(gt_str name)
@@ -263,7 +258,7 @@ static bool is_of_training(gt_str name)
         gt_str_starts_with(name, "autograd::engine::evaluate_function"))
         return true;
     while (name.len && name.bytes[name.len - 1] >= '0' && name.bytes[name.len - 1] <= '9') name.len--;
-    return ends_with(name, "Backward") || ends_with(name, "_backward");
+    return gt_str_ends_with(name, "Backward") || gt_str_ends_with(name, "_backward");
 }
 
 uint32_t gt_phases_sign_of_training(const gt_linked_view *trace)

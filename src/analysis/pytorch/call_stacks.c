@@ -15,7 +15,6 @@
 #include "compat/python_repr.h"
 
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -177,22 +176,22 @@ static bool is_frame(const gt_linked_view *trace, uint32_t row)
            gt_str_contains(name, "nn.Module");
 }
 
-/* The name without underscores followed by digits, and without these digits: numbers of modules and files
- * differ between layers that do the same. */
+void gt_add_without_numbers(gt_buffer *out, gt_str text)
+{
+    for (size_t i = 0; i < text.len;) {
+        size_t digits = i + 1;
+        while (text.bytes[i] == '_' && digits < text.len && gt_is_digit(text.bytes[digits])) digits++;
+        if (digits == i + 1) gt_buffer_add(out, text.bytes + i, 1);
+        i = digits;
+    }
+}
+
 static uint32_t frame_of_name(gt_call_stacks *s, uint32_t name)
 {
     if (s->frames[name] != GT_STR_NONE) return s->frames[name];
-    gt_str text = gt_interner_get(s->trace->strings, name);
     s->buffer.len = 0;
-    for (size_t i = 0; i < text.len;) {
-        size_t digits = i + 1;
-        while (text.bytes[i] == '_' && digits < text.len && text.bytes[digits] >= '0' &&
-               text.bytes[digits] <= '9')
-            digits++;
-        if (digits == i + 1) gt_buffer_add(&s->buffer, text.bytes + i, 1);
-        i = digits;
-    }
-    text = gt_buffer_str(&s->buffer);
+    gt_add_without_numbers(&s->buffer, gt_interner_get(s->trace->strings, name));
+    gt_str text = gt_buffer_str(&s->buffer);
     return s->frames[name] = gt_interner_add(s->trace->strings, text.bytes, text.len);
 }
 

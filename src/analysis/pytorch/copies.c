@@ -5,23 +5,27 @@
  *     kind                pageable, pinned, host (not known which), device, ... (trace/copy_names.h)
  *     Parent cpu_op       the nearest cpu_op above the launch, else the launching call; empty if no launch is
  *                         known
- *     Outermost cpu_op    the outermost cpu_op above that one, or the same op: aten::to for the copy_ below
- * it device              and rank and pid where needed (devices.h) count               copies bytes known
- * copies whose size the trace has bytes               the sum of these sizes; empty if there are none time ms
- * the sum of the durations of all copies percent             time / time of all copies * 100 Bandwidth (GB/s)
- * bytes / durations of the copies whose size is known, in 10^9 bytes per second
+ *     Outermost cpu_op    the outermost cpu_op above that one that is no step, or the same op: aten::to
+ *                         for the copy_ below it
+ *     device              and rank and pid where needed (devices.h)
+ *     count               copies
+ *     bytes known         copies whose size the trace has
+ *     bytes               the sum of these sizes; empty if there are none
+ *     time ms             the sum of the durations of all copies
+ *     percent             time / time of all copies * 100
+ *     Bandwidth (GB/s)    bytes / durations of the copies whose size is known, in 10^9 bytes per second
  *
  * Copies are events of category gpu_memcpy, and kernels that are copies by their name (ROCm). Memsets are
  * not. Sorted by time, longest first; equal times in order of first appearance. */
 #include "analysis/pytorch/sheets.h"
 
-#include "analysis/pytorch/event_rows.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
 #include "table/operations.h"
 #include "trace/copy_names.h"
+#include "trace/pytorch/event_rows.h"
 
 #include <math.h>
 
@@ -69,16 +73,24 @@ static uint32_t parent_of(const gt_linked_view *trace, uint32_t row)
     return op == GT_NO_EVENT ? GT_STR_NONE : trace->name[op];
 }
 
+/* The next op above an op; a step that is recorded as an op is none. */
+static uint32_t op_above(const gt_linked_view *trace, uint32_t op)
+{
+    uint32_t above = gt_pytorch_cpu_op_above(trace, op);
+    bool is_step = above != GT_NO_EVENT && gt_is_profiler_step(gt_event_name(&trace->events, above));
+    return is_step ? GT_NO_EVENT : above;
+}
+
 /* The outermost op above an op. Remembers the result for all ops on the way, so that many copies below one
  * deep call take no longer. */
 static uint32_t outermost_of(const gt_linked_view *trace, gt_map *outermost, uint32_t op)
 {
     uint32_t top = op, above, known;
     while ((known = gt_map_get(outermost, top, 0)) == GT_MAP_NONE &&
-           (above = gt_pytorch_cpu_op_above(trace, top)) != GT_NO_EVENT)
+           (above = op_above(trace, top)) != GT_NO_EVENT)
         top = above;
     if (known != GT_MAP_NONE) top = known;
-    for (uint32_t at = op; at != GT_NO_EVENT; at = gt_pytorch_cpu_op_above(trace, at)) {
+    for (uint32_t at = op; at != GT_NO_EVENT; at = op_above(trace, at)) {
         uint32_t *found = gt_map_put(outermost, at, 0);
         if (*found != GT_MAP_NONE) break;
         *found = top;

@@ -1,12 +1,12 @@
 /* Finds the devices in one pass over the GPU events, in ranges that are merged in order, then sorts them. */
 #include "analysis/pytorch/devices.h"
 
-#include "analysis/pytorch/event_rows.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "base/team.h"
 #include "json/string.h"
 #include "schema/columns.h"
+#include "trace/pytorch/event_rows.h"
 #include "trace/rows.h"
 
 #include <ctype.h>

@@ -42,8 +42,8 @@ static inline uint32_t gt_device_of(const gt_devices *devices, size_t row)
     return devices->of_row ? devices->of_row[row] : 0;
 }
 
-/* Inserts the columns that identify a device besides its number, rank and pid, if they are needed and the
- * table lacks them, at this position. The cells are null. */
+/* Inserts the columns that identify a device in addition to its number, rank and pid, if they are needed and
+ * the table lacks them, at this position. The cells are null. */
 void gt_devices_add_columns(const gt_devices *devices, gt_table *table, size_t position);
 /* Fills device, rank and pid in a range of rows. */
 void gt_devices_fill(const gt_devices *devices, size_t device, gt_table *table, size_t first_row,

@@ -1,11 +1,11 @@
 /* Columns from events: values of the store, with the narrowest type that fits all of them. */
 #include "analysis/pytorch/event_columns.h"
 
-#include "analysis/pytorch/event_rows.h"
 #include "base/memory.h"
 #include "base/team.h"
 #include "compat/python_literal.h"
 #include "table/operations.h"
+#include "trace/pytorch/event_rows.h"
 #include "trace/rows.h"
 
 #include <errno.h>

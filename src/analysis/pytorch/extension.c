@@ -4,7 +4,6 @@
 #include "base/map.h"
 #include "base/memory.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 struct gt_extension {

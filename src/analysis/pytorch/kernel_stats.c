@@ -170,13 +170,6 @@ gt_kernel_stats_cells gt_kernel_stats_keep(gt_kernel_stats *s)
     return (gt_kernel_stats_cells){finish(&s->summary, s->strings), finish(&s->trunc, s->strings)};
 }
 
-gt_kernel_stats_cells gt_kernel_stats_take(gt_kernel_stats *s)
-{
-    print_stacks(s);
-    gt_kernel_stats_print(s);
-    return gt_kernel_stats_keep(s);
-}
-
 void gt_kernel_stats_free(gt_kernel_stats *s)
 {
     gt_free(s->pattern);

@@ -45,15 +45,15 @@ typedef struct gt_kernel_stats {
     gt_stack_printer printer;
     bool hide_call_stacks; /* do not show them in the cells */
     bool plain; /* keep the order of the lists, and show only count, total, mean and standard deviation */
-    gt_kernel_detail *pattern; /* the first list; `integral` of all lists. After gt_kernel_stats_take: the
-                                * kernels shown, in the order of the cells */
+    gt_kernel_detail *pattern; /* the first list; `integral` of all lists. After gt_kernel_stats_print:
+                                * the kernels shown, in the order of the cells */
     size_t kernel_count, kernel_capacity;
     size_t pattern_op;     /* whose list it is, after gt_kernel_stats_collect */
     uint32_t *stack_texts; /* by kernel of the pattern: string id of its call stack */
     size_t text_capacity;
     double *dur_us; /* of all lists, one after the other */
     size_t list_count, dur_capacity;
-    size_t shown_count;       /* kernels shown by the last gt_kernel_stats_take */
+    size_t shown_count;       /* kernels shown by the last gt_kernel_stats_print */
     gt_buffer summary, trunc; /* the printed cells */
 } gt_kernel_stats;            /* {.strings = ...} is empty */
 
@@ -63,9 +63,7 @@ typedef struct gt_kernel_stats {
 typedef struct gt_kernel_stats_cells {
     uint32_t summary, trunc;
 } gt_kernel_stats_cells;
-gt_kernel_stats_cells gt_kernel_stats_take(gt_kernel_stats *stats);
-/* The same in two steps. Many threads may print at the same time, each its own statistics; the second step
- * changes the strings. */
+/* Many threads may print at the same time, each its own statistics; the second step changes the strings. */
 void gt_kernel_stats_print(gt_kernel_stats *stats);
 gt_kernel_stats_cells gt_kernel_stats_keep(gt_kernel_stats *stats);
 
@@ -100,7 +98,7 @@ typedef struct gt_kernel_source {
     const gt_event_view *trace;
 } gt_kernel_source;
 
-/* Adds the lists of these ops, which are the first ones. Large groups use all threads. */
+/* Adds the lists of these ops, which are the first ones. */
 void gt_kernel_stats_collect(gt_kernel_stats *stats, const gt_kernel_source *source, const uint32_t *ops,
                              size_t count);
 /* Finds the call stacks that gt_kernel_stats_print shows. Not for several threads. */

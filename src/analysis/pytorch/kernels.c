@@ -7,6 +7,7 @@
  *                                    known
  *     Parent cpu_op                  the name of that op or call; no such column if no kernel has a cpu_op
  *     Kernel duration (µs)_sum       and _count, _mean, _min, _max
+ *     [graph_source]                 graph_sources.h
  *     Percent of kernels time (%)    sum / durations of all kernels * 100
  *     Percent of total time (%)      sum / total_time of the timeline * 100
  *
@@ -22,10 +23,10 @@
  * duration. */
 #include "analysis/pytorch/sheets.h"
 
-#include "analysis/sheet_parts.h"
 #include "analysis/pytorch/event_columns.h"
-#include "analysis/pytorch/event_rows.h"
+#include "analysis/pytorch/graph_sources.h"
 #include "analysis/pytorch/op_category.h"
+#include "analysis/sheet_parts.h"
 #include "base/memory.h"
 #include "base/team.h"
 #include "compat/python_literal.h"
@@ -33,9 +34,9 @@
 #include "schema/sheets.h"
 #include "table/operations.h"
 #include "table/stats.h"
+#include "trace/pytorch/event_rows.h"
 #include "trace/rows.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Calls whose names contain one of these, in any case, launch graphs. */
@@ -210,6 +211,7 @@ static gt_table *kernel_table(const gt_pytorch_kernels *kernels, const gt_launch
     gt_table_read_json(table, GT_COL_KERNEL_STREAM);
     gt_table_add_event_times(table, GT_COL_KERNEL_DURATION_US, &trace->events, GT_INTEGRAL_DURATION,
                              kernels->rows, kernels->whole);
+    if (kernels->have_cpu_ops) gt_table_add_row_sources(table, trace, kernels->cpu_ops);
     return table;
 }
 
@@ -222,6 +224,15 @@ static double time_of_all(const gt_pytorch_kernels *kernels)
     return sum;
 }
 
+static void add_sources(gt_table *summary, const gt_table *kernels, const gt_col *keys, size_t key_count,
+                        gt_group_options options)
+{
+    if (gt_table_find(kernels, GT_COL_GRAPH_SOURCE) == SIZE_MAX) return;
+    gt_groups groups = gt_groups_find(kernels, keys, key_count, options);
+    gt_table_add_graph_sources(summary, kernels, &groups, GT_COL_KERNEL_DURATION_US);
+    gt_groups_free(&groups);
+}
+
 gt_table *gt_pytorch_kernel_shares(const gt_pytorch_kernels *kernels, const gt_launchers *launchers,
                                    gt_sheet sheet)
 {
@@ -231,11 +242,13 @@ gt_table *gt_pytorch_kernel_shares(const gt_pytorch_kernels *kernels, const gt_l
                                               GT_COL_KERNEL_STREAM};
     static const gt_sort_key longest_first[] = {{GT_COL_KERNEL_DURATION_US_SUM, true}};
 
+    static const gt_group_options sorted = {.sorted = true, .keep_nulls = true};
+
     gt_table *table = kernel_table(kernels, launchers);
-    gt_table *summary =
-        gt_table_group(table, kernels->have_cpu_ops ? keys : keys_without_ops,
-                       kernels->have_cpu_ops ? GT_LENGTH(keys) : GT_LENGTH(keys_without_ops), of_kernel,
-                       GT_LENGTH(of_kernel), (gt_group_options){.sorted = true, .keep_nulls = true});
+    const gt_col *used = kernels->have_cpu_ops ? keys : keys_without_ops;
+    size_t count = kernels->have_cpu_ops ? GT_LENGTH(keys) : GT_LENGTH(keys_without_ops);
+    gt_table *summary = gt_table_group(table, used, count, of_kernel, GT_LENGTH(of_kernel), sorted);
+    add_sources(summary, table, used, count, sorted);
     gt_table_free(table);
     gt_table_rename(summary, sheet);
     gt_table_sort(summary, longest_first, GT_LENGTH(longest_first));

@@ -3,14 +3,13 @@
  * launcher, and the call tree gives everything launched below a launcher. */
 #include "analysis/pytorch/launchers.h"
 
-#include "analysis/pytorch/event_rows.h"
 #include "base/memory.h"
 #include "base/team.h"
 #include "table/operations.h"
+#include "trace/pytorch/event_rows.h"
 #include "trace/pytorch/gpu_ranges.h"
 #include "trace/rows.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- launchers and their kernels ---- */

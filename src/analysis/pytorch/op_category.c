@@ -5,10 +5,6 @@
 #include "base/team.h"
 #include "trace/rows.h"
 
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* Prefixes of op names that are categories themselves. */
 static const char *const prefixes[] = {"triton", "record_param_comms"};
 

@@ -14,6 +14,7 @@
 
 #include "analysis/pytorch/op_params.h"
 #include "analysis/pytorch/op_rows.h"
+#include "base/interner.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/team.h"
@@ -23,7 +24,6 @@
 #include "table/side_by_side.h"
 #include "trace/rows.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- measures and names ---- */
@@ -64,11 +64,15 @@ static const gt_sort_key longest_first[] = {{GT_COL_KERNEL_TIME_US_SUM, true}, {
 /* Families whose ops and gradients share one sheet. */
 static const gt_op_family single_families[] = {GT_FAMILY_GEMM, GT_FAMILY_UNARY_ELEMENTWISE,
                                                GT_FAMILY_BINARY_ELEMENTWISE, GT_FAMILY_NORMALIZATION};
+enum { SINGLE_IN_INFERENCE = 3 }; /* the first ones */
 
 /* Gradients with models of their own: they move from the forward sheet to the end of the backward sheet. */
 static const char *const gradient_names[] = {"flash_attn::_flash_attn_varlen_backward",
                                              "aten::convolution_backward", "ConvBias_Backward",
                                              "ConvBiasReLU_Backward"};
+/* Those that sheets of inference omit; the others stay in their forward sheets. */
+static const char *const training_names[] = {"aten::convolution_backward",
+                                             "flash_attn::_flash_attn_varlen_backward"};
 /* Ops that are not in the backward sheet, because those are their gradients. */
 static const char *const forward_names[] = {"aten::convolution", "aten::miopen_convolution",
                                             "aten::cudnn_convolution", "ConvBias_", "ConvBiasReLU_"};
@@ -78,9 +82,9 @@ static const char FORWARD_ONLY[] = "vllm::unified_attention_with_output";
 /* ---- the ops of a family ---- */
 
 /* Ops without a result of their models. `incomplete` ops have shapes, but lack lists of arguments that their
- * models need; without[i] of these have no list i. */
+ * models need; without[i] of these have no list i. Ops of graphs without shapes are no fault of the trace. */
 typedef struct not_modelled {
-    size_t count, without_shapes, incomplete;
+    size_t count, without_shapes, incomplete, of_graphs;
     size_t without[GT_PERF_ARGUMENTS];
 } not_modelled;
 
@@ -100,18 +104,15 @@ static void count_not_modelled(family_ops *f, uint32_t row, bool lacks_arguments
     uint32_t ids[GT_PERF_ARGUMENTS];
     gt_perf_arguments(f->perf, &row, 1, ids);
     bool has_shapes = ids[GT_PERF_DIMS] != GT_STR_NONE;
+    if (!has_shapes && gt_event_graph_source(f->perf->trace, row) != GT_STR_NONE) {
+        left->of_graphs++;
+        return;
+    }
     left->count++;
     left->without_shapes += !has_shapes;
     if (!has_shapes || !lacks_arguments) return;
     left->incomplete++;
     for (size_t i = 0; i < GT_PERF_ARGUMENTS; i++) left->without[i] += ids[i] == GT_STR_NONE;
-}
-
-static bool is_one_of(gt_str name, const char *const *names, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(name.bytes, names[i]) == 0) return true;
-    return false;
 }
 
 static bool has_gradient(const gt_perf *p, uint32_t row)
@@ -326,7 +327,7 @@ static void keep_named(gt_table *sheet, const char *const *names, size_t count, 
     const uint32_t *texts = gt_table_column(sheet, GT_COL_NAME)->texts;
     uint8_t *kept = gt_alloc(sheet->row_count);
     for (size_t row = 0; row < sheet->row_count; row++)
-        kept[row] = is_one_of(gt_interner_get(sheet->strings, texts[row]), names, count) == keep;
+        kept[row] = gt_is_one_of(gt_interner_get(sheet->strings, texts[row]).bytes, names, count) == keep;
     gt_table_keep(sheet, kept);
     gt_free(kept);
 }
@@ -372,29 +373,40 @@ static void add_forward_and_backward(gt_table_list *sheets, const family_ops *fo
     add_sheet(sheets, gradients, options, family, "_bwd", with_overlap);
 }
 
-static bool is_single(size_t family)
+static bool is_single(size_t family, const gt_op_sheets_options *options)
 {
-    for (size_t i = 0; i < GT_LENGTH(single_families); i++)
+    size_t count = options->forward_only ? (size_t)SINGLE_IN_INFERENCE : GT_LENGTH(single_families);
+    for (size_t i = 0; i < count; i++)
         if (single_families[i] == family) return true;
     return false;
+}
+
+static void add_forward(gt_table_list *sheets, const family_ops *forward, const gt_op_sheets_options *options,
+                        const char *family, bool with_overlap)
+{
+    gt_table *sheet = make_sheet(forward, options, with_overlap);
+    keep_named(sheet, training_names, GT_LENGTH(training_names), false);
+    add_sheet(sheets, sheet, options, family, "_fwd", with_overlap);
 }
 
 static not_modelled add_family(gt_table_list *sheets, gt_perf *p, size_t family, const gt_row_list *rows,
                                const gt_op_sheets_options *options)
 {
-    bool single = is_single(family);
+    bool single = is_single(family, options), has_backward = !single && !options->forward_only;
     const char *name = gt_extension_family_name(p->extension, family);
     family_ops forward = find_ops(p, rows, false);
-    family_ops backward = single ? (family_ops){0} : find_ops(p, rows, true);
+    family_ops backward = has_backward ? find_ops(p, rows, true) : (family_ops){0};
     for (int with_overlap = 0; with_overlap <= (p->overlaps != NULL); with_overlap++) {
         if (single)
             add_sheet(sheets, make_sheet(&forward, options, with_overlap), options, name, "", with_overlap);
+        else if (options->forward_only)
+            add_forward(sheets, &forward, options, name, with_overlap);
         else
             add_forward_and_backward(sheets, &forward, &backward, options, name, with_overlap);
     }
     not_modelled left = forward.not_modelled;
     family_ops_free(&forward);
-    if (!single) family_ops_free(&backward);
+    if (has_backward) family_ops_free(&backward);
     return left;
 }
 
@@ -537,7 +549,7 @@ static bool make_family(void *context, size_t part)
     used_family *f = &job->families[part];
     gt_linked_view trace = *job->perf->trace;
     trace.strings = job->parts.own[part];
-    gt_perf *perf = job->parts.in_turn ? job->perf : gt_perf_beside(job->perf, &trace);
+    gt_perf *perf = job->parts.in_turn ? job->perf : gt_perf_copy(job->perf, &trace);
     f->left = add_family(&job->parts.sheets[part], perf, f->family, &f->rows, job->options);
     if (perf != job->perf) gt_perf_free(perf);
     gt_free(f->rows.items);
@@ -549,6 +561,7 @@ static void add_not_modelled(not_modelled *all, const not_modelled *left)
     all->count += left->count;
     all->without_shapes += left->without_shapes;
     all->incomplete += left->incomplete;
+    all->of_graphs += left->of_graphs;
     for (size_t i = 0; i < GT_PERF_ARGUMENTS; i++) all->without[i] += left->without[i];
 }
 
@@ -580,5 +593,5 @@ void gt_op_sheets_make(gt_perf *p, gt_op_sheets_options options, gt_table_list *
     }
     gt_side_parts_end(&job.parts);
     gt_free(job.families);
-    warn(&all, ops);
+    warn(&all, ops - all.of_graphs);
 }

@@ -1,13 +1,13 @@
 /* Groups of ops with the same keys, and statistics of their kernels. */
 #include "analysis/pytorch/op_groups.h"
 
+#include "analysis/pytorch/graph_sources.h"
 #include "base/memory.h"
 #include "base/team.h"
 #include "schema/columns.h"
 #include "table/operations.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 /* ---- groups ---- */
 
@@ -39,6 +39,9 @@ gt_table *gt_op_groups_measure(const gt_op_groups *a, const gt_aggregate *measur
             used[count++] = measures[i];
     gt_table *sheet = gt_table_group(a->ops, a->keys, a->key_count, used, count, KEEP);
     gt_free(used);
+    bool is_unified = gt_table_find(a->ops, GT_COL_KERNEL_TIME_US) != SIZE_MAX;
+    gt_table_add_graph_sources(sheet, a->ops, &a->groups,
+                               is_unified ? GT_COL_KERNEL_TIME_US : GT_COL_TOTAL_DIRECT_KERNEL_TIME);
     size_t group = gt_table_add_zeroed(sheet, GT_COL_GROUP, GT_TYPE_INT);
     for (size_t row = 0; row < sheet->row_count; row++) sheet->columns[group].ints[row] = (int64_t)row;
     return sheet;
@@ -46,9 +49,7 @@ gt_table *gt_op_groups_measure(const gt_op_groups *a, const gt_aggregate *measur
 
 /* ---- kernels of each group ---- */
 
-#ifndef GT_OP_GROUPS_BLOCK
-#define GT_OP_GROUPS_BLOCK 256 /* rows of a sheet whose cells are printed before they are kept */
-#endif
+enum { BLOCK = GT_SMALL_OR(8, 256) }; /* rows of a sheet whose cells are printed before they are kept */
 
 typedef struct describing {
     const gt_op_groups *groups;
@@ -94,7 +95,7 @@ void gt_op_groups_describe(const gt_op_groups *a, gt_table *sheet, const gt_kern
 {
     size_t summaries = gt_table_add_zeroed(sheet, summary, GT_TYPE_STRING);
     size_t truncs = gt_table_add_zeroed(sheet, trunc, GT_TYPE_STRING);
-    size_t block = sheet->row_count < GT_OP_GROUPS_BLOCK ? sheet->row_count : GT_OP_GROUPS_BLOCK;
+    size_t block = sheet->row_count < BLOCK ? sheet->row_count : BLOCK;
     describing d = {.groups = a,
                     .source = source,
                     .group_of = gt_table_column(sheet, GT_COL_GROUP)->ints,

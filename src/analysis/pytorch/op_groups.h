@@ -38,7 +38,7 @@ void gt_op_groups_free(gt_op_groups *groups);
 gt_table *gt_op_groups_measure(const gt_op_groups *groups, const gt_aggregate *measures,
                                size_t measure_count);
 
-/* Adds the cells of gt_kernel_stats_take for the rows that the sheet still has. */
+/* Adds the cells of gt_kernel_stats_keep for the rows that the sheet still has. */
 typedef struct gt_op_groups_observe {
     gt_stack_printer printer;     /* as in gt_kernel_stats */
     bool hide_call_stacks, plain; /* as in gt_kernel_stats */

@@ -8,7 +8,6 @@
 #include "table/operations.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { INTEGERS = 1, FLOATS = 2, OTHERS = 4, GAPS = 8 };
@@ -17,9 +16,11 @@ typedef struct parameter_column {
     const char *name;
     unsigned holds; /* INTEGERS, FLOATS, OTHERS, GAPS bits */
     size_t values;  /* that are not gaps */
+    size_t present; /* results that have the parameter, as None or nan too */
 } parameter_column;
 
 struct gt_op_params {
+    bool as_text;
     uint32_t *place_of; /* by result id: index in results + 1; 0: not added */
     const gt_model_result **results;
     uint32_t *names;
@@ -33,6 +34,7 @@ struct gt_op_params {
 gt_op_params *gt_op_params_new(const gt_perf *perf)
 {
     gt_op_params *p = gt_alloc_zero(1, sizeof *p);
+    p->as_text = perf->params_as_text;
     p->place_of = gt_alloc_zero(gt_models_result_count(perf->models), sizeof *p->place_of);
     p->table = gt_table_new(GT_SHEET_PARAMETERS, perf->trace->strings);
     return p;
@@ -85,14 +87,26 @@ void gt_op_params_add(gt_op_params *p, uint32_t name, const gt_model_result *res
         unsigned kind = kind_of(&result->parameters[i].value);
         column->holds |= kind;
         column->values += kind != GAPS;
+        column->present++;
     }
+}
+
+/* pandas keeps None only in columns of objects: with numbers, or with rows that lack the parameter, which
+ * have nan, it becomes nan. */
+static const char *gap_text(const gt_op_params *p, const parameter_column *column, const gt_value *value)
+{
+    bool of_objects = (column->holds & OTHERS) || (!column->values && column->present == p->count);
+    return of_objects && value->type == GT_VALUE_NONE ? "None" : "nan";
 }
 
 static void set_cell(gt_op_params *p, size_t index, size_t row, const parameter_column *column,
                      const gt_value *value, gt_buffer *spare)
 {
     unsigned kind = kind_of(value);
-    if (kind == GAPS) return;
+    if (kind == GAPS) {
+        if (p->as_text) gt_table_set_cstr(p->table, index, row, gap_text(p, column, value));
+        return;
+    }
     bool has_floats = column->holds & FLOATS, has_others = column->holds & OTHERS;
     bool as_float = kind == INTEGERS && !has_others && (has_floats || column->values < p->count);
     gt_value number = gt_value_float((double)value->integer);
@@ -107,6 +121,7 @@ static void add_column(gt_op_params *p, const parameter_column *column, gt_buffe
     gt_free(name);
     for (size_t i = 0; i < p->count; i++)
         set_cell(p, index, i, column, gt_model_parameter(p->results[i], column->name), spare);
+    if (p->as_text) gt_table_show_strings(p->table, index);
 }
 
 /* Makes results with the same cells one row. */

@@ -1,7 +1,9 @@
 /* Parameters of ops as columns of a sheet: `param: M`, `param: bias`, one per parameter that any op of the
  * sheet has, in the order first seen. Cells are strings whose form depends on the whole column, as in pandas:
  * integers are printed as floats if a row lacks the parameter or has a float. So values are collected first,
- * and printed when all are known. Each string is marked with the type of its value (gt_shown). */
+ * and printed when all are known. Each string is marked with the type of its value (gt_shown), so that
+ * workbooks have numbers; absent values are empty. With params_as_text, as pandas makes them, all are
+ * plain strings, and absent values are "None" or "nan". */
 #ifndef GT_ANALYSIS_PYTORCH_OP_PARAMS_H
 #define GT_ANALYSIS_PYTORCH_OP_PARAMS_H
 

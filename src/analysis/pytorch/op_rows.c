@@ -9,7 +9,6 @@
 
 #include <math.h>
 #include <stddef.h>
-#include <stdlib.h>
 
 /* ---- figures ---- */
 

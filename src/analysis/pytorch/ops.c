@@ -1,10 +1,13 @@
 /* The table of launchers (gt_ops), and the sheets ops_summary_by_category and ops_summary:
  *
+ *     [parent_module]                of the launchers (modules.c)
  *     Count                          launchers
  *     total_direct_kernel_time_sum   sum of the launchers' own kernel times, microseconds
  *     total_subtree_kernel_time_sum  the same with the kernels of the ops that they called
- *     ..._ms                         that / 1000
+ *     total_subtree_kernel_time_count, ..._ms    one of them: launchers, or that / 1000
  *     Categories                     the categories of the launchers with that name, ascending
+ *     [call_stack_first]             that of the first launcher (modules.c)
+ *     [graph_source]                 graph_sources.h; only ops_summary
  *     Percentage (%)                 of the sum of total_direct_kernel_time_ms
  *     Cumulative Percentage (%)      running total of Percentage over the rows as shown */
 #include "analysis/pytorch/sheets.h"
@@ -12,6 +15,7 @@
 #include "analysis/sheet_parts.h"
 #include "analysis/pytorch/op_category.h"
 #include "analysis/pytorch/event_columns.h"
+#include "analysis/pytorch/graph_sources.h"
 #include "base/memory.h"
 #include "base/team.h"
 #include "compat/python_literal.h"
@@ -19,9 +23,6 @@
 #include "schema/sheets.h"
 #include "table/operations.h"
 #include "trace/rows.h"
-
-#include <math.h>
-#include <stdlib.h>
 
 /* ---- the table of launchers ---- */
 
@@ -103,12 +104,13 @@ static void add_columns(gt_ops *ops)
     if (ops->trace->recompute)
         f.recompute = gt_table_add_unset(ops->table, GT_COL_IS_RECOMPUTE, GT_TYPE_BOOL)->bools;
     gt_python_literals *literals = gt_python_literals_new(strings, GT_PYTHON_TUPLES);
-    gt_op_categories *categories = gt_op_categories_new(strings, ops->extension);
+    gt_op_categories *categories = gt_op_categories_new(strings, ops->options.extension);
     gt_parallel_ranges(count, GT_OPS_GRAIN, fill_rows, &f);
     gt_op_categories_of_all(categories, f.names, f.first_kernels, count, found);
     for (size_t a = 0; a < ARGUMENTS; a++) gt_python_literals_convert(literals, f.arguments[a], count);
     gt_op_categories_free(categories);
     gt_python_literals_free(literals);
+    gt_table_add_row_sources(ops->table, ops->trace, f.rows);
     gt_free(f.rows);
     gt_free(f.first_kernels);
 }
@@ -139,15 +141,16 @@ void gt_table_add_direct_times(gt_table *table, const gt_launchers *launchers)
     gt_table_add_times(table, GT_COL_TOTAL_DIRECT_KERNEL_TIME, direct_of, launchers);
 }
 
-gt_ops *gt_ops_new(const gt_linked_view *trace, const gt_launchers *launchers, const gt_extension *extension)
+gt_ops *gt_ops_new(const gt_linked_view *trace, const gt_launchers *launchers, gt_ops_options options)
 {
     gt_ops *ops = gt_alloc_zero(1, sizeof *ops);
     ops->trace = trace;
     ops->launchers = launchers;
-    ops->extension = extension;
+    ops->options = options;
     ops->table = gt_table_new(GT_SHEET_OPS, trace->strings);
     gt_table_add_rows(ops->table, launchers->count);
     add_columns(ops);
+    if (options.by_module) gt_table_add_modules(ops->table, trace, launchers);
     gt_table_add_times(ops->table, GT_COL_TS, start_of, ops);
     gt_table_add_direct_times(ops->table, launchers);
     gt_table_add_times(ops->table, GT_COL_TOTAL_SUBTREE_KERNEL_TIME, subtree_of, launchers);
@@ -167,50 +170,71 @@ static const gt_aggregate sums[] = {
     {GT_NO_COL, GT_GROUP_SIZE, GT_COL_COUNT_TITLE},
     GT_AGGREGATE(TOTAL_DIRECT_KERNEL_TIME, SUM),
     GT_AGGREGATE(TOTAL_SUBTREE_KERNEL_TIME, SUM),
+    GT_AGGREGATE(TOTAL_SUBTREE_KERNEL_TIME, COUNT),
+    {GT_COL_CALL_STACK, GT_GROUP_FIRST, GT_COL_CALL_STACK_FIRST},
 };
 
 static const gt_col category_columns[] = {
-    GT_COL_OP_CATEGORY,    GT_COL_IS_RECOMPUTE,
-    GT_COL_COUNT_TITLE,    GT_COL_TOTAL_DIRECT_KERNEL_TIME_MS,
-    GT_COL_PERCENTAGE_PCT, GT_COL_CUMULATIVE_PERCENTAGE_PCT,
+    GT_COL_OP_CATEGORY,      GT_COL_PARENT_MODULE,
+    GT_COL_IS_RECOMPUTE,     GT_COL_COUNT_TITLE,
+    GT_COL_CALL_STACK_FIRST, GT_COL_TOTAL_DIRECT_KERNEL_TIME_MS,
+    GT_COL_PERCENTAGE_PCT,   GT_COL_CUMULATIVE_PERCENTAGE_PCT,
 };
 
 static const gt_col name_columns[] = {
     GT_COL_NAME,
+    GT_COL_PARENT_MODULE,
     GT_COL_IS_RECOMPUTE,
     GT_COL_TOTAL_DIRECT_KERNEL_TIME_SUM,
     GT_COL_TOTAL_SUBTREE_KERNEL_TIME_SUM,
+    GT_COL_TOTAL_SUBTREE_KERNEL_TIME_COUNT,
     GT_COL_TOTAL_DIRECT_KERNEL_TIME_MS,
     GT_COL_TOTAL_SUBTREE_KERNEL_TIME_MS,
     GT_COL_COUNT_TITLE,
     GT_COL_CATEGORIES,
+    GT_COL_CALL_STACK_FIRST,
+    GT_COL_GRAPH_SOURCE,
     GT_COL_PERCENTAGE_PCT,
     GT_COL_CUMULATIVE_PERCENTAGE_PCT,
 };
 
 static const gt_group_options as_first_seen = {.keep_nulls = true};
 
-/* The key, and is_recompute if the ops have it. */
+enum { KEYS_MAX = 3 };
+
+/* The key, and parent_module and is_recompute if the ops have them. */
 static size_t keys_of(const gt_ops *ops, gt_col key, gt_col *keys)
 {
-    keys[0] = key;
-    keys[1] = GT_COL_IS_RECOMPUTE;
-    return ops->trace->recompute ? 2 : 1;
+    size_t count = 0;
+    keys[count++] = key;
+    if (ops->options.by_module) keys[count++] = GT_COL_PARENT_MODULE;
+    if (ops->trace->recompute) keys[count++] = GT_COL_IS_RECOMPUTE;
+    return count;
 }
 
 static gt_table *group_by(const gt_ops *ops, gt_col key)
 {
-    gt_col keys[2];
+    gt_col keys[KEYS_MAX];
     size_t key_count = keys_of(ops, key, keys);
-    return gt_table_group(ops->table, keys, key_count, sums, GT_LENGTH(sums), as_first_seen);
+    gt_aggregate used[GT_LENGTH(sums)];
+    size_t count = 0;
+    for (size_t i = 0; i < GT_LENGTH(sums); i++) {
+        bool is_stack = gt_col_equals(sums[i].name, GT_COL_CALL_STACK_FIRST);
+        bool is_count = gt_col_equals(sums[i].name, GT_COL_TOTAL_SUBTREE_KERNEL_TIME_COUNT);
+        if ((ops->options.by_module || !is_stack) && (ops->options.subtree_count || !is_count))
+            used[count++] = sums[i];
+    }
+    return gt_table_group(ops->table, keys, key_count, used, count, as_first_seen);
 }
 
-static gt_table *finish(gt_table *table, gt_sheet sheet, const gt_col *columns, size_t column_count)
+static gt_table *finish(const gt_ops *ops, gt_table *table, gt_sheet sheet, const gt_col *columns,
+                        size_t column_count)
 {
     static const gt_sort_key longest_first[] = {{GT_COL_TOTAL_DIRECT_KERNEL_TIME_SUM, true}};
     gt_table_rename(table, sheet);
     gt_table_sort(table, longest_first, GT_LENGTH(longest_first));
-    gt_table_add_ms(table, GT_COL_TOTAL_SUBTREE_KERNEL_TIME_SUM, GT_COL_TOTAL_SUBTREE_KERNEL_TIME_MS);
+    if (!ops->options.subtree_count)
+        gt_table_add_ms(table, GT_COL_TOTAL_SUBTREE_KERNEL_TIME_SUM, GT_COL_TOTAL_SUBTREE_KERNEL_TIME_MS);
     gt_table_add_percentages(table, gt_table_add_ms(table, GT_COL_TOTAL_DIRECT_KERNEL_TIME_SUM,
                                                     GT_COL_TOTAL_DIRECT_KERNEL_TIME_MS));
     gt_table_select(table, columns, column_count);
@@ -219,7 +243,7 @@ static gt_table *finish(gt_table *table, gt_sheet sheet, const gt_col *columns, 
 
 gt_table *gt_ops_summary_by_category(const gt_ops *ops)
 {
-    return finish(group_by(ops, GT_COL_OP_CATEGORY), GT_SHEET_OPS_SUMMARY_BY_CATEGORY, category_columns,
+    return finish(ops, group_by(ops, GT_COL_OP_CATEGORY), GT_SHEET_OPS_SUMMARY_BY_CATEGORY, category_columns,
                   GT_LENGTH(category_columns));
 }
 
@@ -234,7 +258,7 @@ typedef struct category_list {
 
 static category_list list_categories(const gt_ops *ops)
 {
-    gt_col keys[2];
+    gt_col keys[KEYS_MAX];
     size_t key_count = keys_of(ops, GT_COL_NAME, keys);
     const gt_column *categories = gt_table_column(ops->table, GT_COL_OP_CATEGORY);
     gt_groups groups = gt_groups_find(ops->table, keys, key_count, as_first_seen);
@@ -271,9 +295,21 @@ static void add_categories(const gt_ops *ops, gt_table *by_name)
     gt_free(list.order);
 }
 
+/* Row i of the table must be group i. */
+static void add_sources(const gt_ops *ops, gt_table *by_name)
+{
+    if (!ops->trace->graph_count) return;
+    gt_col keys[2];
+    size_t key_count = keys_of(ops, GT_COL_NAME, keys);
+    gt_groups groups = gt_groups_find(ops->table, keys, key_count, as_first_seen);
+    gt_table_add_graph_sources(by_name, ops->table, &groups, GT_COL_TOTAL_DIRECT_KERNEL_TIME);
+    gt_groups_free(&groups);
+}
+
 gt_table *gt_ops_summary(const gt_ops *ops)
 {
     gt_table *by_name = group_by(ops, GT_COL_NAME);
     add_categories(ops, by_name);
-    return finish(by_name, GT_SHEET_OPS_SUMMARY, name_columns, GT_LENGTH(name_columns));
+    add_sources(ops, by_name);
+    return finish(ops, by_name, GT_SHEET_OPS_SUMMARY, name_columns, GT_LENGTH(name_columns));
 }

@@ -1,11 +1,13 @@
 /* Sheets ops_unique_args and ops_unique_args_kl_overlap:
  *
- *     keys                            name to Concrete Inputs, [num_kernels], [is_recompute]
+ *     keys                            name to Concrete Inputs, with [parent_module]; [num_kernels],
+ *                                     [is_recompute]
  *     operation_count                 launchers
  *     first_occurrence_time           start of the first one, relative to the first of all
  *     total_direct_kernel_time_*      of the launchers' own kernel times, microseconds
  *     total_subtree_kernel_time_*     the same with the kernels of the ops that they called
- *     ex_UID                          the first launcher
+ *     ex_UID, [call_stack]            the first launcher
+ *     [graph_source]                  graph_sources.h
  *     kernel_details_summary, trunc_kernel_details     op_groups.h
  *     overlapping_kernels_details_summary, trunc_overlapping_kernels_details, overlap_pct_*    overlap.h
  *     Percentage (%)                  of the sum of total_direct_kernel_time_sum
@@ -28,12 +30,19 @@
 #define PAIR(kind) GT_AGGREGATE(TOTAL_DIRECT_KERNEL_TIME, kind), GT_AGGREGATE(TOTAL_SUBTREE_KERNEL_TIME, kind)
 
 static const gt_col keys[] = {
-    GT_COL_NAME,          GT_COL_OVERLAPPING_KERNEL_NAMES,
-    GT_COL_OP_CATEGORY,   GT_COL_PROCESS_NAME,
-    GT_COL_PROCESS_LABEL, GT_COL_THREAD_NAME,
-    GT_COL_INPUT_DIMS,    GT_COL_INPUT_TYPE,
-    GT_COL_INPUT_STRIDES, GT_COL_CONCRETE_INPUTS,
-    GT_COL_NUM_KERNELS,   GT_COL_IS_RECOMPUTE,
+    GT_COL_NAME,
+    GT_COL_OVERLAPPING_KERNEL_NAMES,
+    GT_COL_OP_CATEGORY,
+    GT_COL_PARENT_MODULE,
+    GT_COL_PROCESS_NAME,
+    GT_COL_PROCESS_LABEL,
+    GT_COL_THREAD_NAME,
+    GT_COL_INPUT_DIMS,
+    GT_COL_INPUT_TYPE,
+    GT_COL_INPUT_STRIDES,
+    GT_COL_CONCRETE_INPUTS,
+    GT_COL_NUM_KERNELS,
+    GT_COL_IS_RECOMPUTE,
 };
 
 static const gt_aggregate measures[] = {
@@ -46,6 +55,7 @@ static const gt_aggregate measures[] = {
     PAIR(MAX),
     PAIR(SUM),
     {GT_COL_UID, GT_GROUP_FIRST, GT_COL_EX_UID},
+    {GT_COL_CALL_STACK, GT_GROUP_FIRST, GT_COL_CALL_STACK},
     GT_AGGREGATE(OVERLAP_PCT, MEAN),
     GT_AGGREGATE(OVERLAP_PCT, MEDIAN),
     GT_AGGREGATE(OVERLAP_PCT, STD),
@@ -70,6 +80,8 @@ static const gt_col columns[] = {
     GT_COL_TOTAL_DIRECT_KERNEL_TIME_SUM,
     GT_COL_TOTAL_SUBTREE_KERNEL_TIME_SUM,
     GT_COL_EX_UID,
+    GT_COL_CALL_STACK,
+    GT_COL_GRAPH_SOURCE,
     GT_COL_KERNEL_DETAILS_SUMMARY,
     GT_COL_TRUNC_KERNEL_DETAILS,
     GT_COL_OVERLAPPING_KERNELS_DETAILS_SUMMARY,

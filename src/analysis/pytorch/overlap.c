@@ -21,7 +21,6 @@
 #include "trace/rows.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -17,8 +17,22 @@ static const size_t argument_columns[GT_PERF_ARGUMENTS] = {
     [GT_PERF_CONCRETE] = GT_EVENT_CONCRETE_INPUTS,
 };
 
-/* Ops whose models need the step of the program in which they ran. */
-static const char ANNOTATED[] = "vllm::unified_attention_with_output";
+/* Ops whose models need the step of the program in which they ran. TraceLens' report on training knows only
+ * the first one. */
+static const char *const annotated[] = {"vllm::unified_attention_with_output",
+                                        "aiter::mha_varlen_fwd",
+                                        "pseudo_mla_decode_fwd",
+                                        "pseudo_mla_prefill_fwd",
+                                        "vllm::gdn_attention_core",
+                                        "aiter::fmha_v3_varlen_fwd",
+                                        "sglang_profiler::tilelang_kernel_tilelang_sparse_fwd",
+                                        "sglang_profiler::attention_paged_attention_ragged",
+                                        "aiter::mha_batch_prefill",
+                                        "aiter::pa_decode_gluon",
+                                        "aiter::v4_attention_with_output",
+                                        "pseudo_v4_paged_decode_swa",
+                                        "pseudo_v4_paged_decode_csa",
+                                        "pseudo_v4_paged_decode_hca"};
 
 static void place_range(void *context, size_t begin, size_t end)
 {
@@ -63,8 +77,10 @@ gt_perf *gt_perf_new(const gt_linked_view *trace, const gt_launchers *launchers,
     p->gradients = gt_gradients_link(p->calls);
     p->models = gt_models_new(trace->strings);
     p->extension = options.extension;
+    p->params_as_text = options.params_as_text;
     gt_models_reserve(p->models, gt_extension_number(p->extension, 0));
-    p->annotations = gt_events_find_annotations(&trace->events, ANNOTATED);
+    p->annotations = gt_events_find_annotations(
+        &trace->events, annotated, options.annotate_all ? GT_LENGTH(annotated) : 1, gt_step_has_lengths);
     place_launchers(p);
     place_gradients(p);
     p->communicates = gt_alloc_zero(gt_interner_count(trace->strings), 1);
@@ -85,12 +101,12 @@ static bool has_learning_models(const gt_linked_view *trace)
     return false;
 }
 
-bool gt_perf_may_be_beside(const gt_perf *p)
+bool gt_perf_can_copy(const gt_perf *p)
 {
     return !p->simulator && !p->extension && !p->overlaps && !has_learning_models(p->trace);
 }
 
-gt_perf *gt_perf_beside(const gt_perf *perf, const gt_linked_view *trace)
+gt_perf *gt_perf_copy(const gt_perf *perf, const gt_linked_view *trace)
 {
     gt_perf *p = gt_alloc(sizeof *p);
     *p = (gt_perf){.trace = trace,
@@ -106,6 +122,7 @@ gt_perf *gt_perf_beside(const gt_perf *perf, const gt_linked_view *trace)
                    .launcher_at = perf->launcher_at,
                    .communicates = perf->communicates,
                    .layouts = perf->layouts,
+                   .params_as_text = perf->params_as_text,
                    .borrows = true};
     return p;
 }

@@ -45,7 +45,7 @@ typedef struct gt_perf {
     const gt_gpu_arch *arch;     /* NULL: unknown */
     gt_simulator *simulator;     /* NULL: none */
     gt_calls own_calls;          /* the arrays are those of the launchers, the trace is the one above */
-    const gt_calls *calls;       /* these, or those of another one beside it */
+    const gt_calls *calls;       /* these, or those of another one */
     gt_gradients *gradients;
     size_t *gradient_begins; /* by index in gradients->numbers: GPU events of the gradients before it; one
                                 entry more */
@@ -61,7 +61,8 @@ typedef struct gt_perf {
     gt_row_list kernels;                      /* of the event measured last, by start */
     gt_row_list names, functions, spare_rows; /* scratch */
     gt_intervals spare;
-    bool borrows; /* see gt_perf_beside */
+    bool params_as_text; /* as in the options */
+    bool borrows;        /* see gt_perf_copy */
 } gt_perf;
 
 typedef struct gt_perf_options {
@@ -69,6 +70,8 @@ typedef struct gt_perf_options {
     const char *python;       /* interpreter that runs the GEMM simulator; NULL: "python" */
     int64_t python_timeout_s; /* of one run of the simulator; 0: none */
     gt_extension *extension;  /* NULL: none */
+    bool params_as_text;      /* see op_params.h */
+    bool annotate_all;        /* find the steps of all kinds of attention, not only of vLLM's */
 } gt_perf_options;
 
 /* Borrows all of its arguments; `overlaps` may be NULL. */
@@ -79,8 +82,8 @@ void gt_perf_free(gt_perf *perf);
 /* A second one, for sheets that are made at the same time as those of the first: with models and caches of
  * its own, and with the strings of `trace`, which is otherwise the same. Borrows all else from `perf`. Only
  * if no result depends on those before it, and nothing asks another program. */
-gt_perf *gt_perf_beside(const gt_perf *perf, const gt_linked_view *trace);
-bool gt_perf_may_be_beside(const gt_perf *perf);
+gt_perf *gt_perf_copy(const gt_perf *perf, const gt_linked_view *trace);
+bool gt_perf_can_copy(const gt_perf *perf);
 
 /* The model for an event with the given name; NULL if there is none. */
 const gt_model *gt_perf_model(gt_perf *perf, uint32_t row, uint32_t name);

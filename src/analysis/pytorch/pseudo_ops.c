@@ -92,7 +92,7 @@ static void find_named(search *s, const char *name, gt_row_list *found)
 {
     uint32_t id = gt_interner_find(s->trace->strings, name, strlen(name));
     found->count = 0;
-    for (uint32_t row = 0; id != GT_STR_NONE && row < s->trace->recorded; row++)
+    for (uint32_t row = 0; id != GT_STR_NONE && row < s->trace->count; row++)
         if (s->trace->name[row] == id && gt_kind_is_host(s->trace->kind[row]))
             GT_PUSH(found->items, found->count, found->capacity, row);
     gt_order_rows(found->items, found->count, s->trace->start_us);
@@ -107,7 +107,7 @@ static bool has_op(search *s, const char *name)
 static bool has_kernel(const search *s, const char *word)
 {
     uint32_t before = GT_STR_NONE;
-    for (uint32_t row = 0; row < s->trace->recorded; row++) {
+    for (uint32_t row = 0; row < s->trace->count; row++) {
         if (s->trace->kind[row] != GT_KIND_KERNEL || s->trace->name[row] == before) continue;
         before = s->trace->name[row];
         if (gt_str_contains_nocase(gt_event_name(&s->trace->events, row), word)) return true;
@@ -125,7 +125,7 @@ static bool has_function(search *s, const char *pattern)
     s->matches.count = 0;
     if (!s->trace->has_python || !gt_python_regex_compile(&expression, pattern, &ignored)) return false;
     uint8_t *known = gt_alloc_zero(gt_interner_count(s->trace->strings), 1);
-    for (uint32_t row = 0; row < s->trace->recorded; row++) {
+    for (uint32_t row = 0; row < s->trace->count; row++) {
         if (s->trace->kind[row] != GT_KIND_PYTHON) continue;
         uint8_t *answer = &known[s->trace->name[row]];
         if (*answer == UNKNOWN)

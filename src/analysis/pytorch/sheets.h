@@ -4,10 +4,11 @@
  *     kernel_summary                                    kernels.c
  *     memory_copies                                     copies.c
  *     short_kernel_histogram, short_kernels_summary     kernels.c
- *     ops_summary_by_category, ops_summary              ops.c
+ *     ops_summary_by_category, ops_summary              ops.c, with modules.c
  *     ops_unique_args, ops_unique_args_kl_overlap       ops_unique_args.c
  *     GEMM, SDPA_fwd, CONV_bwd, ... (op families)       op_families.c
  *     unified_perf_summary, ..._kl_overlap              unified.c, with unified_events.c and call_stacks.c
+ *     (no sheet) a check of kernel times and counts     kernel_check.c
  *
  * A function returns its sheet as a table that the caller frees. String ids in a table are those of the
  * trace's strings, so tables must be freed before the trace. Columns are documented in the .c files and in
@@ -52,8 +53,9 @@ gt_table *gt_pytorch_gpu_timeline(const gt_linked_view *trace, gt_pytorch_timeli
 gt_table *gt_pytorch_gpu_timeline_by_device(const gt_linked_view *trace, const gt_devices *devices,
                                             gt_pytorch_timeline_options options);
 
-/* The first total_time of a timeline, of which other sheets show percentages. */
+/* The first total_time of a timeline, of which other sheets show percentages; and computation_time. */
 double gt_pytorch_total_time_ms(const gt_table *timeline);
+double gt_pytorch_computation_time_ms(const gt_table *timeline);
 
 /* ---- GPU time that no op sheet counts ---- */
 
@@ -139,6 +141,12 @@ gt_table *gt_pytorch_short_kernels_summary(const gt_pytorch_kernels *kernels,
 
 /* ---- ops_summary, ops_unique_args ---- */
 
+typedef struct gt_ops_options {
+    const gt_extension *extension; /* NULL: none */
+    bool by_module;                /* also by nn.Module (modules.c) */
+    bool subtree_count;            /* ops_summary has total_subtree_kernel_time_count instead of ..._ms */
+} gt_ops_options;
+
 /* The launchers as a table with one row per launcher, in launch order: what the sheets of ops group and sum
  * up. Columns:
  *
@@ -147,6 +155,7 @@ gt_table *gt_pytorch_short_kernels_summary(const gt_pytorch_kernels *kernels,
  *     Input Dims, Input type, Input Strides, Concrete Inputs    as Python prints them, lists as tuples
  *     num_kernels                   INT
  *     is_recompute                  BOOL; only after gt_pytorch_mark_recompute
+ *     parent_module, call_stack     only with by_module; see modules.c
  *     ts                            start, in microseconds
  *     total_direct_kernel_time      microseconds in which one of its kernels ran
  *     total_subtree_kernel_time     the same with the kernels of the ops that it called
@@ -156,16 +165,19 @@ gt_table *gt_pytorch_short_kernels_summary(const gt_pytorch_kernels *kernels,
 typedef struct gt_ops {
     const gt_linked_view *trace;
     const gt_launchers *launchers;
-    const gt_extension *extension; /* NULL: none */
+    gt_ops_options options;
     gt_table *table;
 } gt_ops;
 
 /* Borrows its arguments. */
-gt_ops *gt_ops_new(const gt_linked_view *trace, const gt_launchers *launchers, const gt_extension *extension);
+gt_ops *gt_ops_new(const gt_linked_view *trace, const gt_launchers *launchers, gt_ops_options options);
 void gt_ops_free(gt_ops *ops);
 
 /* Adds the column total_direct_kernel_time to another table with one row per launcher. */
 void gt_table_add_direct_times(gt_table *table, const gt_launchers *launchers);
+
+/* The nn.Module of each launcher (modules.c): the columns parent_module and call_stack. */
+void gt_table_add_modules(gt_table *table, const gt_linked_view *trace, const gt_launchers *launchers);
 
 /* Time of ops by category and by name; the largest total first, equal totals as first seen in the trace. */
 gt_table *gt_ops_summary_by_category(const gt_ops *ops);
@@ -191,7 +203,8 @@ typedef struct gt_op_sheets_options {
     bool by_num_kernels; /* also group by the number of kernels */
     bool limited;        /* keep only the first `rows` rows of each sheet */
     int64_t rows;
-    bool side_by_side; /* make them at the same time; only if gt_perf_may_be_beside */
+    bool side_by_side; /* make them at the same time; only if gt_perf_can_copy */
+    bool forward_only; /* as TraceLens' report on inference: no sheets of backward passes */
 } gt_op_sheets_options;
 
 /* Every op that has a model, by its parameters: how much it had to do, how long its kernels took, how fast
@@ -204,9 +217,14 @@ void gt_op_sheets_make(gt_perf *perf, gt_op_sheets_options options, gt_table_lis
 /* The time of each kernel once, by the op that it counts for (unified_events.c), with the figures of the op's
  * model if it has one. */
 typedef struct gt_unified gt_unified;
-/* For a trace with python functions, `call_stacks` says whether call stacks have columns of their own or are
- * among the details of kernels. Borrows perf. */
-gt_unified *gt_unified_new(gt_perf *perf, bool call_stacks);
+/* Where the call stacks of a trace with python functions are. */
+typedef enum gt_stacks_shown {
+    GT_STACKS_OF_KERNELS, /* among the details of kernels */
+    GT_STACKS_IN_COLUMNS, /* in columns of their own */
+    GT_STACKS_HIDDEN,
+} gt_stacks_shown;
+/* Borrows perf. */
+gt_unified *gt_unified_new(gt_perf *perf, gt_stacks_shown stacks);
 void gt_unified_free(gt_unified *unified);
 
 /* The largest sum of kernel times first. No rows if nothing ran on the GPU. */
@@ -221,5 +239,9 @@ typedef struct gt_unified_ops {
     const size_t *gpu_ends;
 } gt_unified_ops;
 gt_unified_ops gt_unified_ops_of(gt_unified *unified);
+
+/* Adds TraceLens' check of a report on inference to `text`: is the time of kernels in the sheets of ops at
+ * least the computation time of the timeline, and does each kernel count as often as it ran? */
+void gt_kernel_check(gt_buffer *text, gt_perf *perf, gt_unified *unified, double computation_us);
 
 #endif

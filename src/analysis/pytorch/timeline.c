@@ -20,7 +20,6 @@
 #include "analysis/pytorch/sheets.h"
 
 #include "analysis/sheet_parts.h"
-#include "analysis/pytorch/event_rows.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/number.h"
@@ -29,11 +28,11 @@
 #include "schema/sheets.h"
 #include "table/operations.h"
 #include "trace/intervals.h"
+#include "trace/pytorch/event_rows.h"
 #include "trace/pytorch/gpu_events.h"
 #include "trace/rows.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 _Static_assert(GT_NO_DEVICE == GT_NO_GROUP, "events without a device are in no group");
@@ -342,12 +341,23 @@ gt_table *gt_pytorch_gpu_timeline_by_device(const gt_linked_view *trace, const g
     return NULL;
 }
 
-double gt_pytorch_total_time_ms(const gt_table *timeline)
+/* The first time of a type. */
+static double time_of(const gt_table *timeline, const char *type)
 {
     const gt_column *types = gt_table_column(timeline, GT_COL_TYPE),
                     *times_ms = gt_table_column(timeline, GT_COL_TIME_MS);
-    uint32_t total = gt_interner_find(timeline->strings, "total_time", strlen("total_time"));
+    uint32_t wanted = gt_interner_find(timeline->strings, type, strlen(type));
     for (size_t row = 0; row < timeline->row_count; row++)
-        if (types->texts[row] == total) return times_ms->floats[row];
+        if (types->texts[row] == wanted) return times_ms->floats[row];
     return 0;
+}
+
+double gt_pytorch_total_time_ms(const gt_table *timeline)
+{
+    return time_of(timeline, "total_time");
+}
+
+double gt_pytorch_computation_time_ms(const gt_table *timeline)
+{
+    return time_of(timeline, "computation_time");
 }

@@ -8,24 +8,29 @@
  *     kernel_details_summary, ...                op_groups.h, overlap.h
  *     perf_params                                what the model took from the arguments
  *     has_perf_model                             its own, or that of the op whose gradient it computes
+ *     [graph_source]                             graph_sources.h
  *     [entry_point, call_stack_full]             call_stacks.c
  *     Percentage (%), Cumulative Percentage (%)  of the sum of Kernel Time (µs)_sum */
 #include "analysis/pytorch/sheets.h"
 
-#include "analysis/sheet_parts.h"
 #include "analysis/pytorch/event_columns.h"
-#include "analysis/pytorch/event_rows.h"
+#include "analysis/pytorch/graph_sources.h"
 #include "analysis/pytorch/op_category.h"
 #include "analysis/pytorch/op_rows.h"
 #include "analysis/pytorch/unified_details.h"
+#include "analysis/sheet_parts.h"
+#include "base/buffer.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/team.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
 #include "table/operations.h"
+#include "trace/pytorch/event_rows.h"
 #include "trace/pytorch/gpu_ranges.h"
 #include "trace/rows.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,6 +82,84 @@ static const gt_aggregate last_measures[] = {
 };
 
 static const gt_sort_key longest_first[] = {{GT_COL_KERNEL_TIME_US_SUM, true}, {GT_COL_EX_UID, false}};
+
+/* ---- models ----
+ *
+ * Equal calls of an op share a result, whose parameters are printed once. New strings get their numbers in
+ * the order of the ops, whatever thread finds them: each result remembers the first op that has it. */
+
+/* Columns that are filled by all threads. */
+typedef struct model_cells {
+    const gt_op_rows *ops;
+    uint32_t *texts;          /* the parameters */
+    const uint32_t *text_of;  /* by result id: its string */
+    _Atomic uint32_t *firsts; /* by result id: the first op that has it */
+} model_cells;
+
+static const gt_model_result *result_of(const gt_op_rows *ops, size_t op)
+{
+    const gt_model_result *result = ops->items[op].metrics.result;
+    return result && result->parameter_count ? result : NULL;
+}
+
+static void find_results(void *context, size_t begin, size_t end)
+{
+    const model_cells *m = context;
+    for (size_t i = begin; i < end; i++) {
+        const gt_model_result *result = result_of(m->ops, i);
+        if (!result) continue;
+        _Atomic uint32_t *first = &m->firsts[result->id];
+        uint32_t before = atomic_load_explicit(first, memory_order_relaxed);
+        while (i < before && !atomic_compare_exchange_weak(first, &before, (uint32_t)i)) continue;
+    }
+}
+
+static void fill_texts(void *context, size_t begin, size_t end)
+{
+    const model_cells *m = context;
+    for (size_t i = begin; i < end; i++) {
+        const gt_model_result *result = result_of(m->ops, i);
+        m->texts[i] = result ? m->text_of[result->id] : GT_STR_NONE;
+    }
+}
+
+/* The parameters of each result as a string, added in the order of the ops that have them first. */
+static uint32_t *print_results(const gt_op_rows *rows, gt_interner *strings, const _Atomic uint32_t *firsts,
+                               size_t count)
+{
+    uint32_t *text_of = gt_alloc_zero(count, sizeof *text_of), *ops = gt_alloc(count * sizeof *ops);
+    size_t op_count = 0;
+    gt_buffer text = {0};
+    for (size_t id = 0; id < count; id++)
+        if (firsts[id] != UINT32_MAX) ops[op_count++] = firsts[id];
+    qsort(ops, op_count, sizeof *ops, gt_by_u32);
+    for (size_t i = 0; i < op_count; i++) {
+        const gt_model_result *result = result_of(rows, ops[i]);
+        text.len = 0;
+        gt_model_print_parameters(&text, result);
+        text_of[result->id] = gt_interner_add(strings, text.bytes, text.len);
+    }
+    gt_buffer_free(&text);
+    gt_free(ops);
+    return text_of;
+}
+
+/* The columns has_perf_model, by op, and perf_params. The results of the ops have ids below `result_count`.
+ */
+static void add_models(gt_table *table, const uint8_t *has_model, const gt_op_rows *ops, size_t result_count)
+{
+    model_cells m = {.ops = ops, .firsts = gt_alloc(result_count * sizeof *m.firsts)};
+    uint8_t *cells = gt_table_add_unset(table, GT_COL_HAS_PERF_MODEL, GT_TYPE_BOOL)->bools;
+    if (ops->count) memcpy(cells, has_model, ops->count);
+    for (size_t id = 0; id < result_count; id++) atomic_init(&m.firsts[id], UINT32_MAX);
+    gt_parallel_ranges(ops->count, GT_OPS_GRAIN, find_results, &m);
+    m.texts = gt_table_add_unset(table, GT_COL_PERF_PARAMS, GT_TYPE_STRING)->texts;
+    uint32_t *text_of = print_results(ops, table->strings, m.firsts, result_count);
+    m.text_of = text_of;
+    gt_parallel_ranges(ops->count, GT_OPS_GRAIN, fill_texts, &m);
+    gt_free(text_of);
+    gt_free(m.firsts);
+}
 
 struct gt_unified {
     gt_perf *perf;
@@ -290,19 +373,19 @@ static gt_time_cell duration_of(const void *context, size_t i)
     return (gt_time_cell){trace->dur_us[row], (trace->integral[row] & GT_INTEGRAL_DURATION) != 0};
 }
 
-gt_unified *gt_unified_new(gt_perf *perf, bool call_stacks)
+gt_unified *gt_unified_new(gt_perf *perf, gt_stacks_shown stacks)
 {
     gt_unified *u = gt_alloc_zero(1, sizeof *u);
     u->perf = perf;
-    u->stack_columns = call_stacks;
-    if (perf->trace->has_python) u->stacks = gt_call_stacks_new(perf->calls);
+    u->stack_columns = stacks == GT_STACKS_IN_COLUMNS;
+    if (perf->trace->has_python && stacks != GT_STACKS_HIDDEN) u->stacks = gt_call_stacks_new(perf->calls);
     builder b = {.unified = u, .perf = perf, .events = gt_unified_events_find(perf)};
     measure(&b);
     keep_ops(&b);
-    gt_memory_give_back(); /* the columns of strings are small blocks */
     u->table = gt_op_rows_table(&u->ops, perf, GT_PYTHON_TUPLES);
+    gt_table_add_row_sources(u->table, perf->trace, u->row_of);
     add_categories(&b, u->table);
-    gt_unified_add_models(u->table, b.has_model, &u->ops, gt_models_result_count(perf->models));
+    add_models(u->table, b.has_model, &u->ops, gt_models_result_count(perf->models));
     gt_free(u->ops.items);
     u->ops.items = NULL;
     gt_table_add_times(u->table, GT_COL_DURATION_US, duration_of, &b);
@@ -348,8 +431,8 @@ static void arrange(gt_table *sheet)
     static const gt_col kernels[] = {GT_COL_KERNEL_DETAILS_SUMMARY, GT_COL_TRUNC_KERNEL_DETAILS,
                                      GT_COL_OVERLAPPING_KERNELS_DETAILS_SUMMARY,
                                      GT_COL_TRUNC_OVERLAPPING_KERNELS_DETAILS};
-    static const gt_col last[] = {GT_COL_ENTRY_POINT, GT_COL_CALL_STACK_FULL, GT_COL_PERCENTAGE_PCT,
-                                  GT_COL_CUMULATIVE_PERCENTAGE_PCT};
+    static const gt_col last[] = {GT_COL_GRAPH_SOURCE, GT_COL_ENTRY_POINT, GT_COL_CALL_STACK_FULL,
+                                  GT_COL_PERCENTAGE_PCT, GT_COL_CUMULATIVE_PERCENTAGE_PCT};
     gt_col names[GT_LENGTH(keys) + GT_LENGTH(measures) + GT_LENGTH(kernels) + GT_LENGTH(last_measures) +
                  GT_LENGTH(last)];
     size_t count = 0;

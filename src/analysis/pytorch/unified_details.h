@@ -30,13 +30,6 @@ typedef struct gt_unified_events {
 gt_unified_events gt_unified_events_find(gt_perf *perf);
 void gt_unified_events_free(gt_unified_events *events);
 
-/* ---- models (unified_models.c) ---- */
-
-/* Adds the columns has_perf_model, by op, and perf_params. The results of the ops have ids below
- * `result_count`. */
-void gt_unified_add_models(gt_table *table, const uint8_t *has_model, const gt_op_rows *ops,
-                           size_t result_count);
-
 /* ---- call stacks (call_stacks.c) ---- */
 
 /* A stack is a list of frames, outermost first: names of modules, functions with a path, and ops, without
@@ -62,6 +55,10 @@ typedef struct gt_call_stack_paths {
 } gt_call_stack_paths;
 gt_call_stack_paths gt_call_stack_paths_of(gt_call_stacks *stacks, uint32_t op_name,
                                            const gt_kernel_detail *kernels, size_t count);
+
+/* Adds a name without underscores followed by digits, and without these digits: numbers of modules and files
+ * differ between layers that do the same. */
+void gt_add_without_numbers(gt_buffer *out, gt_str name);
 
 /* Which function of the user's program called an op? The index in `frames` (outermost first); SIZE_MAX if
  * none is found. */

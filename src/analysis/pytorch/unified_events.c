@@ -16,8 +16,8 @@
 #include "base/memory.h"
 #include "base/team.h"
 #include "trace/rows.h"
+#include "trace/pytorch/graft.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { LEVELS_TO_KERNEL = 10, LEVELS_TO_AUTOGRAD = 5 };
@@ -58,7 +58,7 @@ typedef struct range_findings {
     finding *items;
     size_t count, capacity;
     gt_models *models; /* of the thread; NULL: not needed so far */
-    GT_APART;
+    GT_PADDING;
 } range_findings;
 
 typedef struct looking {
@@ -74,9 +74,11 @@ static bool is_modelled(search *s, range_findings *r, uint32_t row)
 }
 
 /* Whether an event passes a modelled op below it, or its distance to a kernel, on to its caller. */
-static bool passes_model(uint8_t kind)
+static bool passes_model(const search *s, uint32_t row)
 {
-    return kind == GT_KIND_PYTHON || kind == GT_KIND_CPU_OP;
+    uint8_t kind = s->trace->kind[row];
+    bool is_passage = s->trace->grafted && s->trace->grafted[row] == GT_GRAFT_PASSAGE;
+    return kind == GT_KIND_PYTHON || kind == GT_KIND_CPU_OP || is_passage;
 }
 
 static bool passes_kernel(const search *s, uint32_t n, uint8_t kind)
@@ -117,7 +119,7 @@ static void look_below_range(void *context, size_t begin, size_t end)
         uint8_t kind = s->trace->kind[row];
         if (gt_row_set_has(&calls->launching, n)) s->to_kernel[n] = 1;
         if (caller == GT_NO_EVENT) continue;
-        bool modelled = passes_model(kind) && (s->modelled_below[n] || is_modelled(s, r, row));
+        bool modelled = passes_model(s, row) && (s->modelled_below[n] || is_modelled(s, r, row));
         uint8_t to_kernel = passes_kernel(s, n, kind) ? (uint8_t)(s->to_kernel[n] + 1) : UINT8_MAX;
         if (caller >= begin)
             learn(s, caller, modelled, to_kernel);
@@ -132,9 +134,10 @@ static void pass_on(const looking *l, finding f)
     search *s = l->search;
     const gt_calls *calls = s->perf->calls;
     while (f.number != GT_NO_EVENT && learn(s, f.number, f.modelled, f.to_kernel)) {
-        uint8_t kind = s->trace->kind[calls->row_of[f.number]];
-        f.modelled = f.modelled && passes_model(kind);
-        f.to_kernel = passes_kernel(s, f.number, kind) ? (uint8_t)(s->to_kernel[f.number] + 1) : UINT8_MAX;
+        uint32_t row = calls->row_of[f.number];
+        f.modelled = f.modelled && passes_model(s, row);
+        f.to_kernel = passes_kernel(s, f.number, s->trace->kind[row]) ? (uint8_t)(s->to_kernel[f.number] + 1)
+                                                                      : UINT8_MAX;
         f.number = l->callers[f.number];
     }
 }
@@ -236,13 +239,23 @@ static bool communicates(search *s, uint32_t row)
     return false;
 }
 
+/* Whether ops of a graph are below a call (trace/pytorch/graph_ops.h). */
+static bool launches_graph_ops(const search *s, uint32_t n)
+{
+    const gt_calls *calls = s->perf->calls;
+    uint32_t row = calls->row_of[n];
+    return n + 1 < s->trace->subtree_end[row] &&
+           gt_event_graph_source(s->trace, calls->row_of[n + 1]) != GT_STR_NONE;
+}
+
 /* Visits one event. Returns whether the walk continues below it. */
 static bool visit(search *s, uint32_t n, uint32_t root)
 {
     uint32_t row = s->perf->calls->row_of[n];
     bool is_op = s->trace->kind[row] == GT_KIND_CPU_OP;
     s->visited[n] = 1;
-    if ((!is_op && !s->trace->has_python) || !gt_calls_use_gpu(s->perf->calls, row)) return false;
+    if (!gt_calls_use_gpu(s->perf->calls, row)) return false;
+    if (!is_op && !s->trace->has_python) return launches_graph_ops(s, n);
     const gt_model *model = model_of(s, row);
     if (model) {
         collect(s, row, root, model);
@@ -285,7 +298,7 @@ static void descend_range(void *context, size_t begin, size_t end)
     own.events = (gt_unified_events){0};
     own.gpu = (gt_row_list){0};
     own.models = NULL;
-    if (d->has_gradients) own.perf = gt_perf_beside(d->search->perf, own.trace);
+    if (d->has_gradients) own.perf = gt_perf_copy(d->search->perf, own.trace);
     for (size_t i = begin; i < end; i++) descend(&own, d->roots[i]);
     gt_free(own.gpu.items);
     gt_models_free(own.models);
@@ -329,8 +342,7 @@ static void descend_from_all(search *s, const uint32_t *roots, size_t count)
 static bool roots_are_independent(const search *s)
 {
     if (s->trace->has_python || s->trace->recorded != s->trace->count) return false;
-    return !s->perf->gradients->count ||
-           (gt_team_threads() >= GT_MANY_THREADS && gt_perf_may_be_beside(s->perf));
+    return !s->perf->gradients->count || (gt_team_threads() >= GT_MANY_THREADS && gt_perf_can_copy(s->perf));
 }
 
 static void descend_from_roots(search *s)

@@ -5,9 +5,9 @@
  * says nothing about them looks complete. */
 #include "analysis/pytorch/sheets.h"
 
-#include "analysis/pytorch/event_rows.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "trace/pytorch/event_rows.h"
 
 #include <stdio.h>
 

@@ -2,8 +2,6 @@
 
 #include "base/memory.h"
 
-#include <stdlib.h>
-
 uint32_t gt_rocprof_host_of(const gt_rocprof *run, int64_t process)
 {
     bool is_process = process >= 0 && (size_t)process < run->process_count;

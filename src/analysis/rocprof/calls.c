@@ -19,7 +19,6 @@
 
 #include "analysis/sheet_parts.h"
 #include "base/memory.h"
-#include "base/team.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
 #include "table/operations.h"
@@ -62,7 +61,7 @@ static const gt_col sheet_columns[] = {
 
 static const gt_sort_key longest_first[] = {{GT_COL_TOTAL_NS, true}};
 
-/* ---- statistics of rocprofv3 ----
+/* ---- statistics of the profiler ----
  *
  * Rows with the same name (short names of different kernels, or several processes) are merged. Their common
  * mean follows from the totals; their common standard deviation is unknown. */
@@ -92,7 +91,10 @@ static gt_table *stats_records(const gt_rocprof *run, int64_t kind)
     for (size_t c = 0; c < GT_LENGTH(ints); c++) {
         size_t at = gt_table_add_zeroed(rows, ints[c].name, GT_TYPE_INT);
         int64_t *values = gt_store_ints(run->stats, ints[c].column);
-        for (size_t i = 0; i < count; i++) rows->columns[at].ints[i] = values[i];
+        for (size_t i = 0; i < count; i++) {
+            rows->columns[at].ints[i] = values[i];
+            if (values[i] < 0) gt_table_set_null(rows, at, i);
+        }
         gt_free(values);
     }
     gt_free(kinds);
@@ -159,54 +161,26 @@ static gt_table *make_sheet(gt_table *names, gt_sheet sheet)
     return names;
 }
 
-/* The calls of one domain: every range counts its own, and then knows where to put them. */
-typedef struct domain_job {
-    int64_t domain;
-    const int64_t *domains, *durations;
-    const uint32_t *names;
-    uint32_t unknown; /* the name of calls without one */
-    size_t *counts;   /* by range; then where its calls begin */
-    uint32_t *names_out;
-    int64_t *durations_out;
-} domain_job;
-
-static void count_calls(void *context, size_t begin, size_t end)
-{
-    domain_job *job = context;
-    size_t count = 0;
-    for (size_t i = begin; i < end; i++) count += job->domains[i] == job->domain;
-    job->counts[begin / GT_ROCPROF_ROWS] = count;
-}
-
-static void put_calls(void *context, size_t begin, size_t end)
-{
-    domain_job *job = context;
-    size_t at = job->counts[begin / GT_ROCPROF_ROWS];
-    for (size_t i = begin; i < end; i++) {
-        if (job->domains[i] != job->domain) continue;
-        job->names_out[at] = job->names[i] ? job->names[i] : job->unknown;
-        job->durations_out[at++] = job->durations[i];
-    }
-}
-
 /* The records of the `count` calls of a domain: name and dur_ns. */
-static gt_table *call_records(gt_rocprof *run, domain_job *job, size_t count)
+static gt_table *call_records(gt_rocprof *run, const int64_t *domains, gt_call_domain domain,
+                              const int64_t *durations, size_t count)
 {
     uint32_t *names = gt_store_string_ids(run->calls, GT_CALL_NAME);
+    uint32_t unknown = gt_interner_add_cstr(run->strings, "unknown");
     gt_table *records = gt_table_new(GT_SHEET_CALLS, run->strings);
     gt_table_add_column(records, GT_COL_NAME, GT_TYPE_STRING);
     gt_table_add_column(records, GT_COL_DUR_NS, GT_TYPE_INT);
     gt_table_add_rows(records, count);
-    job->names = names;
-    job->unknown = gt_interner_add_cstr(run->strings, "unknown");
-    job->names_out = records->columns[0].texts;
-    job->durations_out = records->columns[1].ints;
-    gt_parallel_ranges(gt_store_count(run->calls), GT_ROCPROF_ROWS, put_calls, job);
+    for (size_t call = 0, row = 0; row < count; call++) {
+        if (domains[call] != (int64_t)domain) continue;
+        records->columns[0].texts[row] = names[call] ? names[call] : unknown;
+        records->columns[1].ints[row++] = durations[call];
+    }
     gt_free(names);
     return records;
 }
 
-/* Times by name of nothing: of sheets that are shown all the same. */
+/* A table by name without rows, for sheets that are shown even so. */
 static gt_table *nothing_by_name(gt_rocprof *run, size_t aggregate_count)
 {
     gt_table *records = gt_table_new(GT_SHEET_CALLS, run->strings);
@@ -219,38 +193,34 @@ static gt_table *nothing_by_name(gt_rocprof *run, size_t aggregate_count)
 }
 
 /* The calls of a domain by name; NULL if the run has no records of them. */
-static gt_table *calls_by_name(gt_rocprof *run, gt_call_domain domain, bool *failed, gt_error *error)
+static gt_table *calls_by_name(gt_rocprof *run, gt_call_domain domain, bool merge_ranges, bool *failed,
+                               gt_error *error)
 {
     size_t count = run->calls ? gt_store_count(run->calls) : 0, kept = 0;
-    size_t ranges = gt_range_count(count, GT_ROCPROF_ROWS);
     if (!count) return NULL;
     int64_t *domains = gt_store_ints(run->calls, GT_CALL_DOMAIN);
-    domain_job job = {.domain = domain, .domains = domains, .counts = gt_alloc(ranges * sizeof *job.counts)};
-    gt_parallel_ranges(count, GT_ROCPROF_ROWS, count_calls, &job);
-    for (size_t r = 0; r < ranges; r++) {
-        size_t here = job.counts[r];
-        job.counts[r] = kept;
-        kept += here;
-    }
+    for (size_t i = 0; i < count; i++) kept += domains[i] == (int64_t)domain;
     gt_table *names = NULL;
     int64_t *durations =
         kept ? gt_rocprof_durations(run->calls, GT_CALL_START, GT_CALL_END, "API call", error) : NULL;
     *failed = kept && !durations;
     if (durations) {
-        job.durations = durations;
-        gt_table *records = call_records(run, &job, kept);
+        gt_table *records = call_records(run, domains, domain, durations, kept);
+        uint32_t *called = records->columns[0].texts;
+        for (size_t i = 0; i < kept && merge_ranges && domain == GT_CALL_MARKER; i++)
+            called[i] = gt_range_name(run->strings, called[i]);
         names = group_by_name(records, CALL_AGGREGATES);
         gt_table_free(records);
     }
     gt_free(durations);
     gt_free(domains);
-    gt_free(job.counts);
     return names;
 }
 
-gt_table *gt_rocprof_call_summary(gt_rocprof *run, gt_call_domain domain, bool *failed, gt_error *error)
+gt_table *gt_rocprof_call_summary(gt_rocprof *run, gt_call_domain domain, bool merge_ranges, bool *failed,
+                                  gt_error *error)
 {
-    gt_table *names = calls_by_name(run, domain, failed, error);
+    gt_table *names = calls_by_name(run, domain, merge_ranges, failed, error);
     const char *sheet = gt_call_sheet(run->recorder, domain);
     if (!names && !*failed) names = gt_rocprof_stats_by_name(run, domain);
     if (!names && !*failed && run->recorder == GT_RECORDER_NSYS && domain == GT_CALL_HIP)

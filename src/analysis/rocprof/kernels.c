@@ -5,9 +5,9 @@
  * nanoseconds; units change in the last step. */
 #include "analysis/rocprof/sheets.h"
 
+#include "analysis/categories.h"
 #include "analysis/sheet_parts.h"
 #include "base/memory.h"
-#include "base/team.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
 #include "table/operations.h"
@@ -30,7 +30,7 @@ gt_table *gt_rocprof_kernel_times(gt_rocprof *run, gt_error *error)
  *
  * The first rule with a part that occurs in the name, in any case, gives the category. The parts are crude:
  * an AllReduce_Sum kernel is a Reduction, a convert kernel a Convolution. They are TraceLens's, so that
- * figures can be compared. */
+ * figures can be compared; only nvjet, a library for GPUs of NVIDIA, is ours. */
 
 enum { PARTS_MAX = 4 };
 
@@ -38,10 +38,14 @@ static const struct {
     const char *category;
     const char *parts[PARTS_MAX]; /* the unused ones are NULL */
 } rules[] = {
-    {"GEMM", {"gemm", "matmul", "cijk"}}, {"Elementwise", {"elementwise"}},
-    {"Reduction", {"reduce", "sum"}},     {"Convolution", {"conv"}},
-    {"Normalization", {"norm"}},          {"Attention", {"flash", "attn", "fmha"}},
-    {"Memory", {"copy", "memcpy"}},       {"COMM", {"rccl", "nccl"}},
+    {"GEMM", {"gemm", "matmul", "cijk", "nvjet"}},
+    {"Elementwise", {"elementwise"}},
+    {"Reduction", {"reduce", "sum"}},
+    {"Convolution", {"conv"}},
+    {"Normalization", {"norm"}},
+    {"Attention", {"flash", "attn", "fmha"}},
+    {"Memory", {"copy", "memcpy"}},
+    {"COMM", {"rccl", "nccl"}},
 };
 
 const char *gt_kernel_category(gt_str name)
@@ -134,6 +138,20 @@ void gt_kernels_add_categories(gt_table *names, bool full_names)
     }
 }
 
+void gt_kernels_add_own_categories(gt_table *names, const gt_comm_kernels *comm)
+{
+    gt_categories *categories = gt_categories_new(names->strings);
+    const uint32_t *texts = gt_table_column(names, GT_COL_NAME)->texts;
+    size_t category = gt_table_add_column(names, GT_COL_CATEGORY, GT_TYPE_STRING);
+    for (size_t row = 0; row < names->row_count; row++) {
+        gt_str text = gt_interner_get(names->strings, texts[row]);
+        gt_gpu_work work = {.name = texts[row],
+                            .communicates = gt_is_communication(text) || gt_comm_family(comm, text)};
+        gt_table_set_cstr(names, category, row, gt_category_name(gt_categories_find(categories, &work)));
+    }
+    gt_categories_free(categories);
+}
+
 void gt_kernels_mark_communication(gt_table *by_name, const gt_comm_kernels *comm)
 {
     const uint32_t *names = gt_table_column(by_name, GT_COL_NAME)->texts;
@@ -216,17 +234,9 @@ static const struct {
     {GT_COL_AGENT_ID, GT_DISPATCH_AGENT},  {GT_COL_THREAD_ID, GT_DISPATCH_THREAD},
 };
 
-/* A column of the store and the rows of the sheet, in its order. */
-typedef struct reordering {
-    const uint32_t *order;
-    const int64_t *values;
-    int64_t *cells;
-} reordering;
-
-static void reorder(void *context, size_t begin, size_t end)
+static void reorder(const uint32_t *order, const int64_t *values, int64_t *cells, size_t count)
 {
-    const reordering *r = context;
-    for (size_t row = begin; row < end; row++) r->cells[row] = r->values[r->order[row]];
+    for (size_t row = 0; row < count; row++) cells[row] = values[order[row]];
 }
 
 /* Adds the column with these cells, which then belong to the table. */
@@ -242,7 +252,7 @@ static void add_column_of(gt_table *details, size_t which, int64_t *cells)
     column->capacity = rows;
 }
 
-/* All rows: the columns are taken out of the run, and each then gives its place to the next one. */
+/* All rows: the columns are taken out of the run, and the memory of each is used for the next one. */
 static void take_recorded_columns(gt_table *details, gt_store *dispatches, const uint32_t *order)
 {
     size_t columns[GT_LENGTH(recorded)];
@@ -251,8 +261,7 @@ static void take_recorded_columns(gt_table *details, gt_store *dispatches, const
     gt_store_take_ints(dispatches, columns, GT_LENGTH(recorded), arrays);
     int64_t *cells = gt_alloc(details->row_count * sizeof *cells);
     for (size_t i = 0; i < GT_LENGTH(recorded); i++) {
-        reordering r = {order, arrays[i], cells};
-        gt_parallel_ranges(details->row_count, GT_ROCPROF_ROWS, reorder, &r);
+        reorder(order, arrays[i], cells, details->row_count);
         add_column_of(details, i, cells);
         cells = arrays[i];
     }
@@ -265,8 +274,7 @@ static void add_recorded_columns(gt_table *details, const gt_store *dispatches, 
     for (size_t i = 0; i < GT_LENGTH(recorded); i++) {
         int64_t *values = gt_store_ints(dispatches, recorded[i].column);
         int64_t *cells = gt_alloc(details->row_count * sizeof *cells);
-        reordering r = {order, values, cells};
-        gt_parallel_ranges(details->row_count, GT_ROCPROF_ROWS, reorder, &r);
+        reorder(order, values, cells, details->row_count);
         add_column_of(details, i, cells);
         gt_free(values);
     }
@@ -318,7 +326,6 @@ gt_details *gt_rocprof_find_details(const gt_rocprof *run, const gt_table *kerne
     gt_order_by_ints(details->order, kernels->row_count, kernels->columns[GT_KERNEL_DUR_NS].ints, NULL, true);
     if (!late || !kernels->row_count) return details;
     details->late = gt_alloc_zero(1, sizeof *details->late);
-    gt_memory_give_back(); /* of sorting */
     size_t columns[GT_LENGTH(recorded)];
     for (size_t i = 0; i < GT_LENGTH(recorded); i++) columns[i] = recorded[i].column;
     details->late->cells = gt_store_narrow_ints(run->dispatches, columns, GT_LENGTH(recorded));
@@ -345,7 +352,6 @@ static void make_late(gt_details *details, gt_rocprof *run, gt_table *kernels, s
     kernels->columns[GT_KERNEL_NAME].texts = NULL;
     kernels->columns[GT_KERNEL_DUR_NS].ints = NULL;
     gt_store_release(run->dispatches);
-    gt_memory_give_back();
     gt_table_select(kernels, NULL, 0);
     kernels->row_count = 0;
     gt_table_add_column(kernels, GT_COL_NAME, GT_TYPE_STRING);
@@ -385,62 +391,25 @@ void gt_rocprof_kernel_details(gt_details *details, gt_rocprof *run, gt_table *k
  *     Short Kernel duration (µs) percent of total time  sum / time of all kernels * 100; 0 if that time is
  *                                                       not above 0 */
 
-/* The short kernels of some rows, by string id of their names. Sums are exact, so that they can be added up
- * in any order. */
+/* The short kernels, by string id of their names. */
 typedef struct short_sums {
     uint64_t *counts;
     int64_t *sums_ns;
 } short_sums;
 
-typedef struct short_job {
-    const uint32_t *names;
-    const int64_t *dur_ns;
-    __int128 threshold_ns;
-    size_t row_count, name_count, slice_rows;
-    short_sums *slices;
-} short_job;
-
-enum { SHORT_SLICE_ROWS = 1 << 20, SHORT_SLICES_MAX = 16 };
-
-static void sum_slice(void *context, size_t slice)
-{
-    const short_job *job = context;
-    short_sums sums = {gt_alloc_zero(job->name_count, sizeof *sums.counts),
-                       gt_alloc_zero(job->name_count, sizeof *sums.sums_ns)};
-    size_t begin = slice * job->slice_rows, left = job->row_count - begin;
-    size_t end = begin + (left < job->slice_rows ? left : job->slice_rows);
-    for (size_t row = begin; row < end; row++) {
-        bool is_short = job->dur_ns[row] < job->threshold_ns;
-        sums.counts[job->names[row]] += is_short;
-        sums.sums_ns[job->names[row]] += is_short ? job->dur_ns[row] : 0;
-    }
-    job->slices[slice] = sums;
-}
-
 static short_sums sum_short(const gt_table *kernels, int64_t threshold_us)
 {
-    size_t rows = kernels->row_count, slices = rows / GT_GRAIN(SHORT_SLICE_ROWS) + 1;
-    if (slices > SHORT_SLICES_MAX) slices = SHORT_SLICES_MAX;
-    short_job job = {.names = kernels->columns[GT_KERNEL_NAME].texts,
-                     .dur_ns = kernels->columns[GT_KERNEL_DUR_NS].ints,
-                     .threshold_ns = (__int128)threshold_us * 1000,
-                     .row_count = rows,
-                     .name_count = gt_interner_count(kernels->strings),
-                     .slice_rows = rows / slices + 1};
-    slices = rows ? gt_range_count(rows, job.slice_rows) : 1;
-    job.slices = gt_alloc(slices * sizeof *job.slices);
-    gt_parallel_each(slices, sum_slice, &job);
-    short_sums all = job.slices[0];
-    for (size_t i = 1; i < slices; i++) {
-        for (size_t name = 0; name < job.name_count; name++) {
-            all.counts[name] += job.slices[i].counts[name];
-            all.sums_ns[name] += job.slices[i].sums_ns[name];
-        }
-        gt_free(job.slices[i].counts);
-        gt_free(job.slices[i].sums_ns);
+    size_t name_count = gt_interner_count(kernels->strings);
+    short_sums sums = {gt_alloc_zero(name_count, sizeof *sums.counts),
+                       gt_alloc_zero(name_count, sizeof *sums.sums_ns)};
+    const uint32_t *names = kernels->columns[GT_KERNEL_NAME].texts;
+    const int64_t *dur_ns = kernels->columns[GT_KERNEL_DUR_NS].ints;
+    for (size_t row = 0; row < kernels->row_count; row++) {
+        if (dur_ns[row] >= (__int128)threshold_us * 1000) continue;
+        sums.counts[names[row]]++;
+        sums.sums_ns[names[row]] += dur_ns[row];
     }
-    gt_free(job.slices);
-    return all;
+    return sums;
 }
 
 gt_table *gt_short_kernels_summary(const gt_table *kernels, int64_t threshold_us, int64_t all_ns)

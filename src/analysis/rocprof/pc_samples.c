@@ -4,11 +4,13 @@
  * order of the kernel, the instruction and the line.
  *
  *     kernel            the kernel of the sampled dispatch; unknown_kernel if that was not traced
- *     instruction       empty if rocprofv3 could not decode it: code of the driver, or code that changes
- * itself source_line       of programs with debug symbols samples, Percentage (%), Cumulative Percentage (%)
- * of all samples stalled_samples   samples in which the wave did not issue the instruction; this and the next
- * column only of stochastic sampling stall_reasons     why, most frequent first: "WAITCNT 75.0 %,
- * BARRIER_WAIT 25.0 %" of the stalled samples */
+ *     instruction       empty if rocprofv3 could not decode it: code of the driver, or that changes itself
+ *     source_line       of programs with debug symbols
+ *     samples, Percentage (%), Cumulative Percentage (%) of all samples
+ *     stalled_samples   samples in which the wave did not issue the instruction; this and the next column
+ *                       only of stochastic sampling
+ *     stall_reasons     why, most frequent first: "WAITCNT 75.0 %, BARRIER_WAIT 25.0 %" of the stalled
+ *                       samples */
 #include "analysis/rocprof/sheets.h"
 
 #include "base/buffer.h"

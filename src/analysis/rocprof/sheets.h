@@ -28,10 +28,13 @@
 /* ---- the run as a whole ---- */
 
 /* How much of the time was the GPU busy, and with what? Rows: total_time, kernel, memory, busy_time, idle; no
- * rows if the run has no kernels. */
-gt_table *gt_rocprof_gpu_timeline(const gt_rocprof *run);
+ * rows if the run has no kernels. `gpu_window`: the time is that of GPU work, not that of the capture. */
+gt_table *gt_rocprof_gpu_timeline(const gt_rocprof *run, bool gpu_window);
 /* The same for each GPU. NULL if the run has no kernels or only one GPU. */
-gt_table *gt_rocprof_gpu_timeline_by_device(const gt_rocprof *run);
+gt_table *gt_rocprof_gpu_timeline_by_device(const gt_rocprof *run, bool gpu_window);
+
+/* Warns if the clocks of a run's hosts differ. */
+void gt_rocprof_warn_of_clocks(const gt_rocprof *run);
 
 /* The CPUs and GPUs of each host. NULL if the run has no agents. */
 gt_table *gt_rocprof_agent_info(gt_rocprof *run);
@@ -66,6 +69,8 @@ gt_table *gt_kernels_by_name(const gt_table *kernels);
 /* Adds the last column, Category, to that table or to one from gt_rocprof_stats_by_name. If the names are
  * full ones, categories are those of the short names, so that arguments of templates do not decide. */
 void gt_kernels_add_categories(gt_table *by_name, bool full_names);
+/* The same with the categories of analysis/categories.h; communication is what gt_comm_family knows. */
+void gt_kernels_add_own_categories(gt_table *by_name, const gt_comm_kernels *comm);
 /* Changes the category of kernels that gt_comm_family knows to COMM. */
 void gt_kernels_mark_communication(gt_table *by_name, const gt_comm_kernels *comm);
 /* How much time the kernels of these families took that are (or are not) in the category COMM. The columns of
@@ -83,7 +88,7 @@ gt_table *gt_kernel_summary_by_category(const gt_table *by_name);
  * columns.
  *
  * First what needs only to read the run and the kernel times, while other sheets are made of them; then, when
- * nobody uses the kernel times any more, the sheet itself. With `late`, it is a late table
+ * the kernel times are no longer used, the sheet itself. With `late`, it is a late table
  * (gt_table_set_source), and with it or `last_use` it takes the columns of the run's dispatches. */
 typedef struct gt_details gt_details;
 gt_details *gt_rocprof_find_details(const gt_rocprof *run, const gt_table *kernels, bool late);
@@ -100,9 +105,11 @@ gt_table *gt_short_kernels_summary(const gt_table *kernels, int64_t threshold_us
 
 /* ---- API calls and copies ---- */
 
-/* Which API calls took the CPU's time? The calls of one domain by function. NULL if the run has none; NULL
- * with *failed set and an error if the durations cannot be added up in an int64. */
-gt_table *gt_rocprof_call_summary(gt_rocprof *run, gt_call_domain domain, bool *failed, gt_error *error);
+/* Which API calls took the CPU's time? The calls of one domain by function. `merge_ranges`: by gt_range_name.
+ * NULL if the run has none; NULL with *failed set and an error if the durations cannot be added up in an
+ * int64. */
+gt_table *gt_rocprof_call_summary(gt_rocprof *run, gt_call_domain domain, bool merge_ranges, bool *failed,
+                                  gt_error *error);
 /* How much was copied in which direction, and how fast? NULL as above. */
 gt_table *gt_rocprof_copy_summary(gt_rocprof *run, bool *failed, gt_error *error);
 

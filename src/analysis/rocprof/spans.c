@@ -2,7 +2,6 @@
 #include "analysis/rocprof/spans.h"
 
 #include "base/memory.h"
-#include "base/team.h"
 #include "table/operations.h"
 #include "trace/rocprof/rocprof.h"
 
@@ -111,6 +110,25 @@ static gt_wide_ns covered_ns(const gt_spans *a, const gt_spans *b)
     return u.length + ((gt_wide_ns)u.end - u.begin);
 }
 
+/* ---- from the first start to the last end ---- */
+
+typedef struct span_limits {
+    int64_t first, last;
+} span_limits;
+
+static const span_limits no_limits = {INT64_MAX, INT64_MIN};
+
+static inline void extend_limits(span_limits *limits, int64_t start, int64_t end)
+{
+    limits->first = start < limits->first ? start : limits->first;
+    limits->last = end > limits->last ? end : limits->last;
+}
+
+static gt_wide_ns window_of(const span_limits *limits)
+{
+    return limits->first < limits->last ? (gt_wide_ns)limits->last - limits->first : 0;
+}
+
 /* ---- the union of the events of a store, which are not unpacked as a whole ----
  *
  * Two passes over the events, some at a time: the first finds the late ones, as above, and the second takes
@@ -135,13 +153,15 @@ static size_t next_batch(span_batch *b)
     return count;
 }
 
-static gt_spans find_late(span_batch *b)
+/* Also extends the limits of all events. */
+static gt_spans find_late(span_batch *b, span_limits *limits)
 {
     gt_spans late = {0};
     size_t starts_capacity = 0, ends_capacity = 0, end_count = 0;
     int64_t latest = INT64_MIN;
     for (size_t count; (count = next_batch(b)) != 0;)
         for (size_t i = 0; i < count; i++) {
+            extend_limits(limits, b->starts[i], b->ends[i]);
             if (b->starts[i] >= latest) {
                 latest = b->starts[i];
                 continue;
@@ -152,10 +172,11 @@ static gt_spans find_late(span_batch *b)
     return late;
 }
 
-gt_wide_ns gt_spans_covered(const gt_store *events, size_t start_column, size_t end_column)
+gt_activity gt_activity_of(const gt_store *kernels, size_t start_column, size_t end_column)
 {
-    span_batch b = {.events = events, .start_column = start_column, .end_column = end_column};
-    gt_spans late = find_late(&b);
+    span_batch b = {.events = kernels, .start_column = start_column, .end_column = end_column};
+    span_limits limits = no_limits;
+    gt_spans late = find_late(&b, &limits);
     uint32_t *order = gt_order_new(late.count);
     gt_order_by_ints(order, late.count, late.starts, NULL, false);
     span_union u = {0};
@@ -174,31 +195,25 @@ gt_wide_ns gt_spans_covered(const gt_store *events, size_t start_column, size_t 
         add_span(&u, late.starts[order[next_late]], late.ends[order[next_late]]);
     gt_free(order);
     gt_spans_free(&late);
-    return u.length + ((gt_wide_ns)u.end - u.begin);
-}
-
-static void measure_part(void *context, size_t part)
-{
-    static const gt_spans none = {0};
-    gt_activity *of = context;
-    if (part == 0)
-        of->kernel_ns = covered_ns(&of->kernels, &none);
-    else if (part == 1)
-        of->copy_ns = covered_ns(&of->copies, &none);
-    else
-        of->busy_ns = covered_ns(&of->kernels, &of->copies);
+    gt_wide_ns covered = u.length + ((gt_wide_ns)u.end - u.begin);
+    return (gt_activity){.kernel_ns = covered, .busy_ns = covered, .window_ns = window_of(&limits)};
 }
 
 void gt_activity_measure(gt_activity *of)
 {
+    static const gt_spans none = {0};
+    const gt_spans *const parts[] = {&of->kernels, &of->copies};
+    span_limits limits = no_limits;
+    for (size_t p = 0; p < GT_LENGTH(parts); p++)
+        for (size_t i = 0; i < parts[p]->count; i++)
+            extend_limits(&limits, parts[p]->starts[i], parts[p]->ends[i]);
+    of->window_ns = window_of(&limits);
     sort_spans(&of->kernels);
     sort_spans(&of->copies);
-    if (of->copies.count) {
-        gt_parallel_each(3, measure_part, of);
-    } else {
-        measure_part(of, 0);
-        of->busy_ns = of->kernel_ns;
-    }
+    of->kernel_ns = of->busy_ns = covered_ns(&of->kernels, &none);
+    if (!of->copies.count) return;
+    of->copy_ns = covered_ns(&of->copies, &none);
+    of->busy_ns = covered_ns(&of->kernels, &of->copies);
 }
 
 gt_spans gt_spans_of(const gt_store *events, size_t start_column, size_t end_column)

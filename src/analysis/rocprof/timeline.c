@@ -1,10 +1,10 @@
 /* Sheet gpu_timeline: was the GPU busy, and with what? And gpu_timeline_by_device: the same per GPU.
  *
- *     total_time  fini_time - init_time of the process
- *     kernel      time in which at least one kernel, or a whole CUDA graph, ran, on any GPU and stream
- *     memory      time in which at least one memory copy ran
- *     busy_time   time in which at least one kernel or copy ran
- *     idle        total_time - busy_time, at least 0
+ *     total_time  fini_time - init_time of the process, the whole capture; of gputally report and the like
+ * the window of GPU work, from the first start to the last end of a kernel or copy kernel      time in which
+ * at least one kernel, or a whole CUDA graph, ran, on any GPU and stream memory      time in which at least
+ * one memory copy ran busy_time   time in which at least one kernel or copy ran idle        total_time -
+ * busy_time, at least 0
  *
  * time ms = nanoseconds / 1,000,000; percent = time / total_time * 100.0, or 0 if total_time is not above 0.
  *
@@ -18,12 +18,10 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "base/memory.h"
-#include "base/team.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
 #include "table/operations.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { DEVICES_MAX = 1 << 16 }; /* a run with more is damaged */
@@ -160,10 +158,18 @@ static gt_wide_ns total_of_host(const host_times *times, const gt_rocprof *run, 
     return (gt_wide_ns)time->last - time->first;
 }
 
-/* Hosts of one run work at the same time, so times that do not overlap are those of different clocks. */
-static void warn_of_clocks(const gt_rocprof *run)
+/* Whether there is a timeline: rocprofv3's begins with the first kernel. */
+static bool has_timeline(const gt_rocprof *run)
 {
-    host_times times = find_host_times(run);
+    bool is_nsys = run->recorder == GT_RECORDER_NSYS;
+    return gt_store_count(run->dispatches) || (is_nsys && (run->graphs || gt_store_count(run->copies)));
+}
+
+/* Hosts of one run work at the same time, so times that do not overlap are those of different clocks. */
+void gt_rocprof_warn_of_clocks(const gt_rocprof *run)
+{
+    host_times times = {0};
+    if (has_timeline(run)) times = find_host_times(run);
     int64_t latest_start = INT64_MIN, earliest_end = INT64_MAX;
     for (size_t i = 0; i < times.count; i++) {
         const host_time *time = &times.items[i];
@@ -178,13 +184,6 @@ static void warn_of_clocks(const gt_rocprof *run)
     free_host_times(&times);
 }
 
-/* Whether there is a timeline: rocprofv3's begins with the first kernel. */
-static bool has_timeline(const gt_rocprof *run)
-{
-    bool is_nsys = run->recorder == GT_RECORDER_NSYS;
-    return gt_store_count(run->dispatches) || (is_nsys && (run->graphs || gt_store_count(run->copies)));
-}
-
 /* Kernels, and the launches of graphs, which are kernels that were not recorded one by one. */
 static gt_spans kernel_spans(const gt_rocprof *run)
 {
@@ -196,7 +195,7 @@ static gt_spans kernel_spans(const gt_rocprof *run)
     return kernels;
 }
 
-gt_table *gt_rocprof_gpu_timeline(const gt_rocprof *run)
+gt_table *gt_rocprof_gpu_timeline(const gt_rocprof *run, bool gpu_window)
 {
     if (!has_timeline(run)) return gt_gpu_timeline_new(run->strings);
     gt_activity all = {0};
@@ -205,13 +204,12 @@ gt_table *gt_rocprof_gpu_timeline(const gt_rocprof *run)
         all.copies = gt_spans_of(run->copies, GT_COPY_START, GT_COPY_END);
         gt_activity_measure(&all);
     } else {
-        all.kernel_ns = gt_spans_covered(run->dispatches, GT_DISPATCH_START, GT_DISPATCH_END);
-        all.busy_ns = all.kernel_ns;
+        all = gt_activity_of(run->dispatches, GT_DISPATCH_START, GT_DISPATCH_END);
     }
-    gt_table *timeline = make_timeline(run->strings, &all, (gt_wide_ns)run->fini_ns - run->init_ns);
+    gt_wide_ns total = gpu_window ? all.window_ns : (gt_wide_ns)run->fini_ns - run->init_ns;
+    gt_table *timeline = make_timeline(run->strings, &all, total);
     gt_spans_free(&all.kernels);
     gt_spans_free(&all.copies);
-    warn_of_clocks(run);
     return timeline;
 }
 
@@ -221,8 +219,9 @@ gt_table *gt_rocprof_gpu_timeline(const gt_rocprof *run)
  *     hostname  only if the run has GPUs of several hosts
  *     Gpu_Id, Location_Id  as in agent_info; only if GPUs of a host have the same Logical_Node_Id
  *
- * and the columns of gpu_timeline, whose total_time is that of the host, or of the run if there is only one
- * host. A copy belongs to the GPUs at its ends: one between two GPUs counts for both.
+ * and the columns of gpu_timeline. The whole capture is that of the host, or of the run if there is only one
+ * host; the window of GPU work is that of the GPU. A copy belongs to the GPUs at its ends: one between two
+ * GPUs counts for both.
  *
  * Records refer to agents by numbers that may differ between processes (JSON), so a GPU is identified by its
  * host, its node id and the ids that do not depend on the process (agents.h). If the run does not list its
@@ -234,15 +233,11 @@ typedef struct device {
     uint32_t row; /* of the run's agents; GT_MAP_NONE if they do not include it */
 } device;
 
-/* One copy on one device. */
-typedef struct use {
-    int64_t start, end;
-    uint32_t device;
-} use;
-
+/* Copies or launches of graphs, each on one device. */
 typedef struct uses {
-    use *items;
-    size_t count, capacity;
+    gt_spans spans;
+    uint32_t *devices; /* of each */
+    size_t capacity, ends_capacity, devices_capacity;
 } uses;
 
 typedef struct devices {
@@ -278,76 +273,29 @@ static uint32_t device_of(devices *d, int64_t process, int64_t number)
 
 static void add_use(uses *list, int64_t start, int64_t end, uint32_t number)
 {
-    use next = {start, end, number};
-    GT_PUSH(list->items, list->count, list->capacity, next);
-}
-
-/* The agents that the dispatches of a range refer to, in the order in which they appear. */
-typedef struct agent_use {
-    int64_t process, number;
-    uint32_t device;
-} agent_use;
-
-typedef struct agent_uses {
-    agent_use *items;
-    size_t count, capacity;
-} agent_uses;
-
-typedef struct kernel_job {
-    const int64_t *processes; /* NULL: there is one process */
-    const int64_t *agents;
-    agent_uses *ranges;
-    uint32_t *of_kernels; /* first the index in the range's list, then the device */
-} kernel_job;
-
-static void list_agents(void *context, size_t begin, size_t end)
-{
-    kernel_job *job = context;
-    agent_uses *list = &job->ranges[begin / GT_ROCPROF_ROWS];
-    gt_map places = {0};
-    for (size_t i = begin; i < end; i++) {
-        int64_t process = job->processes ? job->processes[i] : 0, number = job->agents[i];
-        const agent_use *last = i > begin ? &list->items[job->of_kernels[i - 1]] : NULL;
-        if (last && last->process == process && last->number == number) {
-            job->of_kernels[i] = job->of_kernels[i - 1];
-            continue;
-        }
-        uint32_t *place = gt_map_put(&places, (uint64_t)process, (uint64_t)number);
-        if (*place == GT_MAP_NONE) {
-            *place = (uint32_t)list->count;
-            GT_PUSH(list->items, list->count, list->capacity, ((agent_use){process, number, 0}));
-        }
-        job->of_kernels[i] = *place;
-    }
-    gt_map_free(&places);
-}
-
-static void set_devices(void *context, size_t begin, size_t end)
-{
-    kernel_job *job = context;
-    const agent_uses *list = &job->ranges[begin / GT_ROCPROF_ROWS];
-    for (size_t i = begin; i < end; i++) job->of_kernels[i] = list->items[job->of_kernels[i]].device;
+    size_t ends = list->spans.count, numbers = list->spans.count;
+    GT_PUSH(list->spans.ends, ends, list->ends_capacity, end);
+    GT_PUSH(list->devices, numbers, list->devices_capacity, number);
+    GT_PUSH(list->spans.starts, list->spans.count, list->capacity, start);
 }
 
 /* Finds the device of each dispatch. Devices are numbered in the order in which they appear. */
 static void add_kernels(devices *d)
 {
     const gt_store *dispatches = d->run->dispatches;
-    size_t count = gt_store_count(dispatches), ranges = gt_range_count(count, GT_ROCPROF_ROWS);
+    size_t count = gt_store_count(dispatches);
     bool has_process = gt_dispatch_width(d->run->wanted) > GT_DISPATCH_PROCESS;
     int64_t *agents = gt_store_ints(dispatches, GT_DISPATCH_AGENT);
     int64_t *processes = has_process ? gt_store_ints(dispatches, GT_DISPATCH_PROCESS) : NULL;
+    gt_map known = {0}; /* (process, agent) to device */
     d->of_kernels = gt_alloc(count * sizeof *d->of_kernels);
-    kernel_job job = {processes, agents, gt_alloc_zero(ranges, sizeof *job.ranges), d->of_kernels};
-    gt_parallel_ranges(count, GT_ROCPROF_ROWS, list_agents, &job);
-    for (size_t r = 0; r < ranges; r++)
-        for (size_t i = 0; i < job.ranges[r].count; i++) {
-            agent_use *of = &job.ranges[r].items[i];
-            of->device = device_of(d, of->process, of->number);
-        }
-    gt_parallel_ranges(count, GT_ROCPROF_ROWS, set_devices, &job);
-    for (size_t r = 0; r < ranges; r++) gt_free(job.ranges[r].items);
-    gt_free(job.ranges);
+    for (size_t i = 0; i < count; i++) {
+        int64_t process = processes ? processes[i] : 0;
+        uint32_t *place = gt_map_put(&known, (uint64_t)process, (uint64_t)agents[i]);
+        if (*place == GT_MAP_NONE) *place = device_of(d, process, agents[i]);
+        d->of_kernels[i] = *place;
+    }
+    gt_map_free(&known);
     gt_free(agents);
     gt_free(processes);
 }
@@ -399,78 +347,22 @@ static void add_graphs(devices *d)
     gt_store_scan_free(scan);
 }
 
-/* The copies of all devices, those of device i from begins[i] to begins[i + 1]. */
-static gt_spans group_copies(const uses *list, size_t device_count, size_t **begins)
+/* The spans of all devices, those of device i from begins[i] to begins[i + 1], in the same order. */
+static gt_spans group_spans(const gt_spans *all, const uint32_t *device_of_span, size_t device_count,
+                            size_t **begins)
 {
-    gt_spans grouped = {gt_alloc((list->count + 1) * sizeof *grouped.starts),
-                        gt_alloc((list->count + 1) * sizeof *grouped.ends), list->count};
+    gt_spans grouped = {gt_alloc((all->count + 1) * sizeof *grouped.starts),
+                        gt_alloc((all->count + 1) * sizeof *grouped.ends), all->count};
     size_t *next = gt_alloc_zero(device_count + 2, sizeof *next);
-    for (size_t i = 0; i < list->count; i++) next[list->items[i].device + 2]++;
+    for (size_t i = 0; i < all->count; i++) next[device_of_span[i] + 2]++;
     for (size_t i = 1; i < device_count + 2; i++) next[i] += next[i - 1];
-    for (size_t i = 0; i < list->count; i++) {
-        size_t at = next[list->items[i].device + 1]++;
-        grouped.starts[at] = list->items[i].start;
-        grouped.ends[at] = list->items[i].end;
+    for (size_t i = 0; i < all->count; i++) {
+        size_t at = next[device_of_span[i] + 1]++;
+        grouped.starts[at] = all->starts[i];
+        grouped.ends[at] = all->ends[i];
     }
     *begins = next;
     return grouped;
-}
-
-/* Groups kernels by device: every range counts its kernels, and then knows where to put them. */
-typedef struct grouping {
-    const uint32_t *of_kernels;
-    gt_spans all, grouped;
-    size_t *next; /* by range and device */
-    size_t grain, device_count;
-} grouping;
-
-static void count_kernels(void *context, size_t begin, size_t end)
-{
-    grouping *g = context;
-    size_t *counts = g->next + begin / g->grain * g->device_count;
-    for (size_t i = begin; i < end; i++) counts[g->of_kernels[i]]++;
-}
-
-static void put_kernels(void *context, size_t begin, size_t end)
-{
-    grouping *g = context;
-    size_t *next = g->next + begin / g->grain * g->device_count;
-    for (size_t i = begin; i < end; i++) {
-        size_t at = next[g->of_kernels[i]]++;
-        g->grouped.starts[at] = g->all.starts[i];
-        g->grouped.ends[at] = g->all.ends[i];
-    }
-}
-
-/* The same for kernels, in the order of the store. */
-static gt_spans group_kernels(const devices *d, size_t **begins)
-{
-    enum { COUNTS_MAX = 1 << 20 }; /* longer ranges if there are many devices */
-    const gt_store *dispatches = d->run->dispatches;
-    size_t count = gt_store_count(dispatches), grain = count / (COUNTS_MAX / (d->count + 1) + 1) + 1;
-    grouping g = {
-        .of_kernels = d->of_kernels,
-        .all = gt_spans_of(dispatches, GT_DISPATCH_START, GT_DISPATCH_END),
-        .grouped = {gt_alloc((count + 1) * sizeof(int64_t)), gt_alloc((count + 1) * sizeof(int64_t)), count},
-        .grain = grain > GT_ROCPROF_ROWS ? grain : GT_ROCPROF_ROWS,
-        .device_count = d->count};
-    size_t ranges = gt_range_count(count, g.grain), at = 0;
-    g.next = gt_alloc_zero(ranges * d->count, sizeof *g.next);
-    *begins = gt_alloc((d->count + 1) * sizeof **begins);
-    gt_parallel_ranges(count, g.grain, count_kernels, &g);
-    for (size_t i = 0; i < d->count; i++) {
-        (*begins)[i] = at;
-        for (size_t r = 0; r < ranges; r++) {
-            size_t here = g.next[r * d->count + i];
-            g.next[r * d->count + i] = at;
-            at += here;
-        }
-    }
-    (*begins)[d->count] = at;
-    gt_parallel_ranges(count, g.grain, put_kernels, &g);
-    gt_spans_free(&g.all);
-    gt_free(g.next);
-    return g.grouped;
 }
 
 static gt_spans part_of(const gt_spans *all, const size_t *begins, size_t number)
@@ -540,8 +432,8 @@ static void set_ids(const devices *d, const device *of, gt_table *sheet, size_t 
 static void join_graphs(const devices *d, gt_spans *kernels, size_t *begins)
 {
     size_t *graph_begins, at = 0;
-    if (!d->graphs.count) return;
-    gt_spans graphs = group_copies(&d->graphs, d->count, &graph_begins), all = {0};
+    if (!d->graphs.spans.count) return;
+    gt_spans graphs = group_spans(&d->graphs.spans, d->graphs.devices, d->count, &graph_begins), all = {0};
     all.starts = gt_alloc((kernels->count + graphs.count) * sizeof *all.starts);
     all.ends = gt_alloc((kernels->count + graphs.count) * sizeof *all.ends);
     for (size_t i = 0; i < d->count; i++) {
@@ -560,24 +452,21 @@ static void join_graphs(const devices *d, gt_spans *kernels, size_t *begins)
     *kernels = all;
 }
 
-static void measure_device(void *context, size_t number)
-{
-    gt_activity *of_devices = context;
-    gt_activity_measure(&of_devices[number]);
-}
-
-static gt_table *make_by_device(const devices *d)
+static gt_table *make_by_device(const devices *d, bool gpu_window)
 {
     const gt_rocprof *run = d->run;
     size_t *kernel_begins, *copy_begins, hostname = 0, ids = 0;
-    gt_spans kernels = group_kernels(d, &kernel_begins);
-    gt_spans copies = group_copies(&d->copies, d->count, &copy_begins);
+    gt_spans dispatches = gt_spans_of(run->dispatches, GT_DISPATCH_START, GT_DISPATCH_END);
+    gt_spans kernels = group_spans(&dispatches, d->of_kernels, d->count, &kernel_begins);
+    gt_spans copies = group_spans(&d->copies.spans, d->copies.devices, d->count, &copy_begins);
+    gt_spans_free(&dispatches);
     join_graphs(d, &kernels, kernel_begins);
     gt_activity *of_devices = gt_alloc_zero(d->count, sizeof *of_devices);
-    for (size_t i = 0; i < d->count; i++)
+    for (size_t i = 0; i < d->count; i++) {
         of_devices[i] = (gt_activity){.kernels = part_of(&kernels, kernel_begins, i),
                                       .copies = part_of(&copies, copy_begins, i)};
-    gt_parallel_each(d->count, measure_device, of_devices);
+        gt_activity_measure(&of_devices[i]);
+    }
     gt_table *sheet = gt_gpu_timeline_by_device_new(run->strings);
     if (has_several_hosts(d)) {
         hostname = 1;
@@ -588,8 +477,9 @@ static gt_table *make_by_device(const devices *d)
     uint32_t *order = sort_devices(d);
     for (size_t i = 0; i < d->count; i++) {
         const device *of = &d->items[order[i]];
-        gt_table *timeline =
-            make_timeline(run->strings, &of_devices[order[i]], total_of_host(&times, run, of->host));
+        const gt_activity *activity = &of_devices[order[i]];
+        gt_wide_ns total = gpu_window ? activity->window_ns : total_of_host(&times, run, of->host);
+        gt_table *timeline = make_timeline(run->strings, activity, total);
         size_t row = gt_gpu_timeline_add_device(sheet, of->node, timeline);
         for (; row < sheet->row_count; row++) {
             if (hostname) gt_table_set_string(sheet, hostname, row, of->host);
@@ -618,7 +508,7 @@ static bool has_one_agent(const gt_rocprof *run)
     return gt_store_ints_between(run->dispatches, GT_DISPATCH_AGENT, agent, agent);
 }
 
-gt_table *gt_rocprof_gpu_timeline_by_device(const gt_rocprof *run)
+gt_table *gt_rocprof_gpu_timeline_by_device(const gt_rocprof *run, bool gpu_window)
 {
     if (has_one_agent(run)) return NULL;
     devices d = {.run = run, .agents = gt_agent_list_new(run)};
@@ -632,13 +522,15 @@ gt_table *gt_rocprof_gpu_timeline_by_device(const gt_rocprof *run)
         gt_warn("%s omitted: the run has %zu devices (limit: %d)", GT_SHEET_GPU_TIMELINE_BY_DEVICE.name,
                 d.count, DEVICES_MAX);
     else if (d.count > 1)
-        sheet = make_by_device(&d);
+        sheet = make_by_device(&d, gpu_window);
     gt_map_free(&d.gpus);
     gt_map_free(&d.places);
     gt_agent_list_free(&d.agents);
     gt_free(d.items);
     gt_free(d.of_kernels);
-    gt_free(d.copies.items);
-    gt_free(d.graphs.items);
+    gt_spans_free(&d.copies.spans);
+    gt_spans_free(&d.graphs.spans);
+    gt_free(d.copies.devices);
+    gt_free(d.graphs.devices);
     return sheet;
 }

@@ -5,6 +5,7 @@
  * their number. */
 #include "analysis/serving/serving.h"
 
+#include "base/number.h"
 #include "compat/python_set.h"
 #include "base/map.h"
 #include "base/memory.h"
@@ -230,12 +231,6 @@ static void take_joined(gt_step_finder *f, gt_step_events *found, uint32_t id, s
     }
 }
 
-static int by_position(const void *left, const void *right)
-{
-    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    return (a > b) - (a < b);
-}
-
 /* The events of the step's own thread, in file order. */
 static void find_own(gt_step_finder *f, const gt_step_span *step, gt_row_list *own)
 {
@@ -248,7 +243,7 @@ static void find_own(gt_step_finder *f, const gt_step_span *step, gt_row_list *o
     for (; at < end && e->start_us[f->lasting[at]] <= step->end_us; at++)
         if (e->start_us[f->lasting[at]] + e->dur_us[f->lasting[at]] <= step->end_us)
             GT_PUSH(own->items, own->count, own->capacity, f->lasting[at]);
-    if (own->count) qsort(own->items, own->count, sizeof *own->items, by_position);
+    if (own->count) qsort(own->items, own->count, sizeof *own->items, gt_by_u32);
 }
 
 typedef struct launch {
@@ -317,6 +312,6 @@ gt_step_events gt_step_finder_find(gt_step_finder *f, const gt_step_span *steps,
     gt_free(own.items);
     for (size_t i = 0; i < f->timeless.count; i++) take(f, &found, f->timeless.items[i]);
     for (size_t i = 0; i < found.count; i++) f->taken[found.events[i]] = 0;
-    if (found.count) qsort(found.events, found.count, sizeof *found.events, by_position);
+    if (found.count) qsort(found.events, found.count, sizeof *found.events, gt_by_u32);
     return found;
 }

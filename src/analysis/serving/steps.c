@@ -1,141 +1,81 @@
 /* Steps of an inference server: what the name of a step says, and which steps show the server at full load.
  *
- * Each form of name has a small parser of its own. Numbers that are too large to calculate with are limited
- * to MOST. */
+ * Each form of name has a small parser of its own. Numbers that are too large to calculate with are limited.
+ */
 #include "analysis/serving/serving.h"
 
+#include "analysis/serving/name_reader.h"
+#include "base/buffer.h"
 #include "base/memory.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <string.h>
-
-static const int64_t MOST = INT64_C(1) << 52;
-
-typedef struct reader {
-    const char *at, *end;
-} reader;
-
-static bool skip(reader *r, const char *text)
-{
-    size_t len = strlen(text);
-    if ((size_t)(r->end - r->at) < len || memcmp(r->at, text, len) != 0) return false;
-    r->at += len;
-    return true;
-}
-
-static bool is_space(char c)
-{
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
-static bool is_word(char c)
-{
-    return isalnum((unsigned char)c) || c == '_' || (c & 0x80);
-}
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-static bool read_number(reader *r, int64_t *number)
-{
-    *number = 0;
-    if (r->at == r->end || !is_digit(*r->at)) return false;
-    for (; r->at < r->end && is_digit(*r->at); r->at++)
-        if (*number < MOST) *number = *number * 10 + (*r->at - '0');
-    return true;
-}
 
 /* ---- vLLM ---- */
 
 /* 3(sq5sk8sqsq25sqsk40) */
-static bool read_chunk(reader *r, int64_t *requests, int64_t *tokens)
+static bool read_chunk(gt_name_reader *r, int64_t *requests, int64_t *tokens)
 {
     int64_t other;
-    return read_number(r, requests) && skip(r, "(sq") && read_number(r, tokens) && skip(r, "sk") &&
-           read_number(r, &other) && skip(r, "sqsq") && read_number(r, &other) && skip(r, "sqsk") &&
-           read_number(r, &other) && skip(r, ")");
+    return gt_name_number(r, requests) && gt_name_skip(r, "(sq") && gt_name_number(r, tokens) &&
+           gt_name_skip(r, "sk") && gt_name_number(r, &other) && gt_name_skip(r, "sqsq") &&
+           gt_name_number(r, &other) && gt_name_skip(r, "sqsk") && gt_name_number(r, &other) &&
+           gt_name_skip(r, ")");
 }
 
-static bool read_vllm(reader r, gt_serving_step *s)
+static bool read_vllm(gt_name_reader r, gt_serving_step *s)
 {
     int64_t all;
-    bool fits = skip(&r, "execute_") && read_number(&r, &all) && skip(&r, "_context_") &&
-                read_chunk(&r, &s->context_requests, &s->context_sum) && skip(&r, "_generation_") &&
+    bool fits = gt_name_skip(&r, "execute_") && gt_name_number(&r, &all) && gt_name_skip(&r, "_context_") &&
+                read_chunk(&r, &s->context_requests, &s->context_sum) && gt_name_skip(&r, "_generation_") &&
                 read_chunk(&r, &s->generation_requests, &s->generation_sum);
     s->batch_size = s->context_sum + s->generation_sum;
     return fits;
 }
 
-static bool read_short_vllm(reader r, gt_serving_step *s)
+static bool read_short_vllm(gt_name_reader r, gt_serving_step *s)
 {
-    bool fits = skip(&r, "execute_context_") && read_number(&r, &s->context_requests) && skip(&r, "(") &&
-                read_number(&r, &s->context_sum) && skip(&r, ")_generation_") &&
-                read_number(&r, &s->generation_requests) && skip(&r, "(") &&
-                read_number(&r, &s->generation_sum) && skip(&r, ")");
+    bool fits = gt_name_skip(&r, "execute_context_") && gt_name_number(&r, &s->context_requests) &&
+                gt_name_skip(&r, "(") && gt_name_number(&r, &s->context_sum) &&
+                gt_name_skip(&r, ")_generation_") && gt_name_number(&r, &s->generation_requests) &&
+                gt_name_skip(&r, "(") && gt_name_number(&r, &s->generation_sum) && gt_name_skip(&r, ")");
     s->batch_size = s->context_sum + s->generation_sum;
     return fits;
 }
 
 /* ---- key=value ---- */
 
-/* The value of the last key=value with this key. */
-static bool find_value(reader body, const char *key, reader *value)
-{
-    size_t len = strlen(key);
-    bool found = false;
-    for (const char *at = body.at; at < body.end;) {
-        const char *word = at;
-        while (at < body.end && is_word(*at)) at++;
-        if (at == word || at == body.end || *at != '=') {
-            at = at == word ? at + 1 : at;
-            continue;
-        }
-        bool is_key = (size_t)(at - word) == len && memcmp(word, key, len) == 0;
-        const char *begin = ++at;
-        if (at < body.end && *at == '[') { /* a list, which may contain spaces */
-            const char *close = memchr(at, ']', (size_t)(body.end - at));
-            if (close) at = close + 1;
-        }
-        while (at < body.end && !is_space(*at)) at++;
-        if (is_key) *value = (reader){begin, at};
-        found |= is_key;
-    }
-    return found;
-}
-
 /* The number at the start of a value; 0 if there is none. */
-static int64_t number_of(reader body, const char *key)
+static int64_t number_of(gt_name_reader body, const char *key)
 {
-    reader value;
+    gt_name_reader value;
     int64_t number = 0;
-    if (find_value(body, key, &value)) read_number(&value, &number);
+    if (gt_name_value(body, key, &value)) gt_name_number(&value, &number);
     return number;
 }
 
 /* The value if it is a number and nothing else; otherwise 0. */
-static int64_t whole_number_of(reader body, const char *key)
+static int64_t whole_number_of(gt_name_reader body, const char *key)
 {
-    reader value;
+    gt_name_reader value;
     int64_t number;
-    return find_value(body, key, &value) && read_number(&value, &number) && value.at == value.end ? number
-                                                                                                  : 0;
+    return gt_name_value(body, key, &value) && gt_name_number(&value, &number) && value.at == value.end
+               ? number
+               : 0;
 }
 
 /* Whether the string contains "sqsq=" and a digit. */
-static bool has_squares(reader body)
+static bool has_squares(gt_name_reader body)
 {
     static const char word[] = "sqsq=";
     for (const char *at = body.at; at < body.end; at++) {
-        reader here = {at, body.end};
-        if (skip(&here, word) && here.at < here.end && is_digit(*here.at)) return true;
+        gt_name_reader here = {at, body.end};
+        if (gt_name_skip(&here, word) && here.at < here.end && gt_is_digit(*here.at)) return true;
     }
     return false;
 }
 
-static const char *last_bracket(const reader *r)
+static const char *last_bracket(const gt_name_reader *r)
 {
     for (const char *at = r->end; at > r->at; at--)
         if (at[-1] == ']') return at - 1;
@@ -147,25 +87,25 @@ static const char *last_bracket(const reader *r)
 typedef enum mode { EXTEND, DECODE, MIXED, MODES } mode;
 
 /* Reads "step[MODE", where the mode must end at a word boundary. */
-static bool read_mode(reader *r, mode *found)
+static bool read_mode(gt_name_reader *r, mode *found)
 {
     static const char *const modes[MODES] = {"EXTEND", "DECODE", "MIXED"};
-    if (!skip(r, "step[")) return false;
+    if (!gt_name_skip(r, "step[")) return false;
     for (int m = 0; m < MODES; m++)
-        if (skip(r, modes[m])) {
+        if (gt_name_skip(r, modes[m])) {
             *found = (mode)m;
-            return r->at == r->end || !is_word(*r->at);
+            return r->at == r->end || !gt_name_is_word(*r->at);
         }
     return false;
 }
 
-static bool read_sglang(reader r, gt_serving_step *s)
+static bool read_sglang(gt_name_reader r, gt_serving_step *s)
 {
     mode found;
     if (!read_mode(&r, &found)) return false;
     const char *first = memchr(r.at, ']', (size_t)(r.end - r.at)), *last = last_bracket(&r);
-    if (!first || !has_squares((reader){r.at, first})) return false;
-    reader body = {r.at, last};
+    if (!first || !has_squares((gt_name_reader){r.at, first})) return false;
+    gt_name_reader body = {r.at, last};
     int64_t requests = number_of(body, "bs");
     s->context_sum = number_of(body, "c_sq");
     s->generation_sum = number_of(body, "g_sq");
@@ -179,22 +119,23 @@ static bool read_sglang(reader r, gt_serving_step *s)
     return true;
 }
 
-static bool skip_spaces(reader *r)
+static bool skip_spaces(gt_name_reader *r)
 {
     const char *from = r->at;
-    while (r->at < r->end && is_space(*r->at)) r->at++;
+    while (r->at < r->end && gt_is_blank(*r->at)) r->at++;
     return r->at > from;
 }
 
-static bool read_short_sglang(reader r, gt_serving_step *s)
+static bool read_short_sglang(gt_name_reader r, gt_serving_step *s)
 {
     mode found;
     int64_t requests, tokens = 0;
-    if (!read_mode(&r, &found) || !skip_spaces(&r) || !skip(&r, "bs=") || !read_number(&r, &requests))
+    if (!read_mode(&r, &found) || !skip_spaces(&r) || !gt_name_skip(&r, "bs=") ||
+        !gt_name_number(&r, &requests))
         return false;
-    reader more = r;
-    if (skip_spaces(&more) && skip(&more, "toks=") && read_number(&more, &tokens)) r = more;
-    if (!skip(&r, "]")) return false;
+    gt_name_reader more = r;
+    if (skip_spaces(&more) && gt_name_skip(&more, "toks=") && gt_name_number(&more, &tokens)) r = more;
+    if (!gt_name_skip(&r, "]")) return false;
     if (found == DECODE) {
         s->generation_requests = s->generation_sum = requests;
     } else {
@@ -207,15 +148,15 @@ static bool read_short_sglang(reader r, gt_serving_step *s)
 
 /* ---- ATOM ---- */
 
-static bool read_atom(reader r, gt_serving_step *s, bool *has_sums)
+static bool read_atom(gt_name_reader r, gt_serving_step *s, bool *has_sums)
 {
-    bool is_prefill = skip(&r, "prefill[");
-    if (!is_prefill && !skip(&r, "decode[")) return false;
+    bool is_prefill = gt_name_skip(&r, "prefill[");
+    if (!is_prefill && !gt_name_skip(&r, "decode[")) return false;
     const char *line_end = memchr(r.at, '\n', (size_t)(r.end - r.at));
-    reader line = {r.at, line_end ? line_end : r.end};
+    gt_name_reader line = {r.at, line_end ? line_end : r.end};
     const char *last = last_bracket(&line);
     if (!last) return false;
-    reader body = {r.at, last};
+    gt_name_reader body = {r.at, last};
     int64_t requests = number_of(body, "bs"), tokens = whole_number_of(body, "tok");
     *(is_prefill ? &s->context_requests : &s->generation_requests) = requests;
     *(is_prefill ? &s->context_sum : &s->generation_sum) = tokens;
@@ -226,27 +167,28 @@ static bool read_atom(reader r, gt_serving_step *s, bool *has_sums)
 
 /* ---- all forms ---- */
 
-static bool read_diffusion(reader r, gt_serving_step *s)
+static bool read_diffusion(gt_name_reader r, gt_serving_step *s)
 {
     int64_t other;
-    return skip(&r, "execute_diffusion_") && read_number(&r, &s->batch_size) && skip(&r, "_") &&
-           read_number(&r, &other) && skip(&r, "x") && read_number(&r, &other);
+    return gt_name_skip(&r, "execute_diffusion_") && gt_name_number(&r, &s->batch_size) &&
+           gt_name_skip(&r, "_") && gt_name_number(&r, &other) && gt_name_skip(&r, "x") &&
+           gt_name_number(&r, &other);
 }
 
 /* Whether a name has SGLang's form, even if its numbers cannot be read. */
-static bool looks_like_sglang(reader r)
+static bool looks_like_sglang(gt_name_reader r)
 {
     mode found;
     if (!read_mode(&r, &found)) return false;
     const char *line_end = memchr(r.at, '\n', (size_t)(r.end - r.at));
-    reader line = {r.at, line_end ? line_end : r.end};
+    gt_name_reader line = {r.at, line_end ? line_end : r.end};
     return last_bracket(&line) != NULL;
 }
 
 static gt_step_name read_step(gt_str name, gt_serving_step *step)
 {
     const gt_serving_step other = {.batch_size = 1, .generation_requests = 1, .generation_sum = 1};
-    reader r = {name.bytes, name.bytes + name.len};
+    gt_name_reader r = {name.bytes, name.bytes + name.len};
     bool has_sums = false;
     if (*step = (gt_serving_step){0}, read_vllm(r, step)) return GT_STEP_DETAILED;
     if (*step = (gt_serving_step){0}, read_short_vllm(r, step)) return GT_STEP_SHORT;
@@ -275,8 +217,8 @@ gt_serving_step gt_serving_step_of(gt_str name)
 gt_step_phase gt_step_phase_of(gt_str name)
 {
     gt_serving_step step;
-    reader r = {name.bytes, name.bytes + name.len}, body = r;
-    mode found;
+    gt_name_reader r = {name.bytes, name.bytes + name.len}, body = r;
+    mode found = MODES;
     bool is_sglang = read_mode(&body, &found), has_sums = false;
     step = (gt_serving_step){0};
     bool is_read = read_vllm(r, &step) || (step = (gt_serving_step){0}, read_short_vllm(r, &step)) ||

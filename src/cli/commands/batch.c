@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "batch/node_replay.h"
 #include "cli/common.h"
-#include "crew/crew.h"
+#include "procs/procs.h"
 #include "input/files.h"
 #include "cli/inputs/inputs.h"
 #include "cli/traces.h"
@@ -52,7 +52,7 @@ static const gt_option output_options[] = {
      .ending = GT_WORKBOOK_ENDING},
     {"output_csvs_dir", GT_OPTION_STRING, "DIR", NULL,
      "write one CSV file per sheet into DIR; for several folders of traces, into one subfolder each"},
-    {"csv_safe", GT_OPTION_FLAG, NULL, NULL, GT_CSV_SAFE_HELP, .needs = "output_csvs_dir"},
+    GT_CSV_SAFE_OPTIONS("output_csvs_dir"),
     {"output_db", GT_OPTION_STRING, "PATH", NULL,
      "write an SQLite database with one table per sheet, if only one folder contains traces",
      .ending = GT_DATABASE_ENDINGS},
@@ -222,9 +222,7 @@ static char *describe_call(const batch_page *page)
     if (gt_arguments_flag(&page->b->call->arguments, "all_kernels"))
         gt_buffer_add_cstr(&line, " --all_kernels");
     if (page->b->replays) gt_buffer_add_cstr(&line, " --node_replay");
-    char *text = gt_strdup(gt_buffer_str(&line).bytes);
-    gt_buffer_free(&line);
-    return text;
+    return gt_buffer_take(&line);
 }
 
 static bool write_page(const void *context, const gt_table_list *tables, gt_output *output, gt_error *error)
@@ -345,7 +343,7 @@ static gt_exit make_all(batch *b)
     if (!b->files.count) return found_nothing(b);
     if (b->files.count > 1 && gt_files_are_packed() && !gt_arguments_flag(&b->call->arguments, "dry_run"))
         share_ranks(b);
-    if (b->replays && gt_crew_is_first()) b->tools = gt_replay_tools_find(b->out, b->replay_timeout_s);
+    if (b->replays && gt_procs_is_first()) b->tools = gt_replay_tools_find(b->out, b->replay_timeout_s);
     for (size_t i = 0; i < b->files.count; i++)
         if (!make_folder(b, &b->files.folders[i], &status)) break;
     return status;

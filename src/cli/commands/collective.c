@@ -17,7 +17,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const gt_option input_options[] = {
@@ -43,7 +42,7 @@ static const gt_option report_options[] = {
 const gt_option_group gt_collective_sheets_group = {"Sheets", report_options, GT_LENGTH(report_options)};
 
 static const gt_option output_options[] = {
-    GT_OUTPUT_OPTIONS(GT_COLLECTIVE_WORKBOOK " in the folder of the traces")};
+    GT_OUTPUT_OPTIONS(GT_COLLECTIVE_WORKBOOK " in the folder of the traces"), GT_RANKS_ANSWERS_OPTIONS};
 static const gt_option_group output_group = {"Output", output_options, GT_LENGTH(output_options)};
 
 static const gt_option unused_options[] = {
@@ -62,7 +61,11 @@ const gt_syntax gt_collective_syntax = {
     .main_options = {"trace_dir", "trace_glob", "world_size", "output_xlsx_path", "gpus_per_node"},
     .files = "",
     .files_max = 0,
+    .file_hint = "traces are named by --trace_dir, --trace_pattern or --trace_glob, and `gputally report "
+                 "DIR` finds those of all ranks in a folder",
     .output_option = "output_xlsx_path",
+    .error_option = "output_json",
+    .one_report = true,
 };
 
 /* ---- options ---- */
@@ -123,11 +126,8 @@ static gt_destinations choose_destinations(const gt_call *call, const char *fold
 {
     gt_destinations to = gt_destinations_named(&call->arguments);
     to.warn_of_earlier = !call->by_old_name;
-    const char *html = gt_arguments_string(&call->arguments, "output_html");
-    if (html) to.html_path = gt_strdup(html);
-    if (!to.xlsx_path && !to.csvs_dir && !to.db_path && !html)
-        to.xlsx_path =
-            gt_format("%s%s" GT_COLLECTIVE_WORKBOOK, folder, folder[strlen(folder) - 1] == '/' ? "" : "/");
+    if (!to.xlsx_path && !to.csvs_dir && !to.db_path && !gt_destinations_have_answers(&to))
+        to.xlsx_path = gt_path_in(folder, GT_COLLECTIVE_WORKBOOK);
     return to;
 }
 
@@ -191,11 +191,12 @@ typedef struct request {
     gt_collective_options options;
     const gt_merge_call *merge;  /* partials instead of traces; NULL: traces */
     bool findings;               /* about all ranks */
-    bool page_findings;          /* the same, for the page alone: documents have the sheets of TraceLens */
-    const gt_call *call;         /* of page_findings */
+    bool answer_findings;        /* the same, for page, JSON and Markdown alone: documents have the sheets of
+                                    TraceLens */
+    const gt_call *call;         /* of answer_findings */
     const gt_read_options *read; /* likewise */
-    const gt_table_list *shown;  /* what the page shows; NULL: what the documents have */
-    gt_rank_stow *ready;         /* ranks that need not be read, with facts; NULL: none */
+    const gt_table_list *shown;  /* what these three show; NULL: what the documents have */
+    gt_rank_collectives **ready; /* by rank: of those that need not be read, with facts; NULL: none */
     const gt_hta_options *extra; /* NULL: not requested */
     const gt_destinations *to;
     unsigned threads;
@@ -211,7 +212,7 @@ typedef struct request {
 /* The answers about all ranks come first. */
 static void show_answers(const request *r, const gt_table_list *tables, const gt_terminal *terminal)
 {
-    static const gt_answers_limits usual = {3, 2, 0}, everything = {SIZE_MAX, SIZE_MAX, 0};
+    static const gt_answers_limits usual = {3, 2, 3}, everything = {SIZE_MAX, SIZE_MAX, SIZE_MAX};
     const gt_answers answers = {.trace = r->files->common_folder, .tables = tables};
     if (!gt_answers_exist(tables)) return;
     if (r->first_finding) gt_answers_add_first(&answers, r->first_finding);
@@ -248,8 +249,7 @@ static bool write_page(const request *r, const gt_table_list *tables, gt_output 
 {
     if (!r->to->html_path) return true;
     gt_buffer html = {0};
-    char *folder = gt_strdup(r->files->common_folder);
-    for (size_t len = strlen(folder); len > 1 && folder[len - 1] == '/'; len--) folder[len - 1] = 0;
+    char *folder = gt_path_trim(r->files->common_folder);
     const gt_ranks_page page = {.sheets = r->shown ? r->shown : tables,
                                 .pages = r->pages,
                                 .rank_count = r->files->count,
@@ -267,15 +267,15 @@ static bool write_answers(const void *context, const gt_table_list *tables, gt_o
                           gt_error *error)
 {
     const request *r = context;
-    return gt_answers_write(r->to, r->files->common_folder, tables, output, error) &&
+    return gt_answers_write(r->to, r->files->common_folder, r->shown ? r->shown : tables, output, error) &&
            write_page(r, tables, output, error);
 }
 
-/* The sheets after those that only the page shows. Borrows them. */
+/* The sheets after those of answer_findings. Borrows them. */
 static gt_table_list documents_of(const request *r, const gt_table_list *tables)
 {
     size_t first = 0;
-    while (r->page_findings && first < tables->count &&
+    while (r->answer_findings && first < tables->count &&
            !gt_table_is(tables->items[first], GT_SHEET_NCCL_SUMMARY_IMPLICIT_SYNC))
         first++;
     return (gt_table_list){.items = tables->items + first, .count = tables->count - first};
@@ -360,12 +360,11 @@ static bool read_and_report(request *r, gt_error *error)
     char *comm_text = r->merge ? NULL : gt_communication_text(r->arguments);
     gt_rank_traces_read(&traces, &(gt_rank_request){.paths = r->files->paths,
                                                     .rank_count = r->files->count,
-                                                    .load = r->merge           ? r->merge->load
-                                                            : r->page_findings ? load_whole
-                                                                               : NULL,
+                                                    .load = r->merge             ? r->merge->load
+                                                            : r->answer_findings ? load_whole
+                                                                                 : NULL,
                                                     .load_context = r->merge ? r->merge->load_context : r,
-                                                    .ready = r->ready ? gt_rank_stow_take : NULL,
-                                                    .ready_context = r->ready,
+                                                    .ready = r->ready,
                                                     .comm = comm,
                                                     .extra = r->extra,
                                                     .threads = r->threads,
@@ -375,7 +374,7 @@ static bool read_and_report(request *r, gt_error *error)
     r->options.world_size = (int64_t)r->files->count;
     if (!r->world_size_given) r->options.ran_count = traces.world_size;
     r->options.apart_s = traces.apart_s;
-    if (r->findings || r->page_findings) r->options.facts = traces.facts;
+    if (r->findings || r->answer_findings) r->options.facts = traces.facts;
     warn_of_missing(r, &traces);
     bool made = accept_problems(&traces, r->files, r->allow_missing, error) &&
                 make_report(r, &traces, detected, error);
@@ -393,9 +392,9 @@ static double expected_bus_gbps(const gt_arguments *arguments)
     return value->given ? (double)value->number : 0;
 }
 
-gt_exit gt_collective_of_ranks(const gt_call *call, const gt_rank_files *files, gt_rank_stow *ready,
-                               const char *const *pages, const gt_destinations *to, unsigned threads,
-                               bool *is_written)
+gt_exit gt_collective_of_ranks(const gt_call *call, const char *path, const gt_rank_files *files,
+                               gt_rank_collectives **ready, const char *const *pages,
+                               const gt_destinations *to, unsigned threads, bool *is_written)
 {
     static const char *const aggregations[] = {"mean", "median", "min", "max"};
     request r = {
@@ -404,7 +403,7 @@ gt_exit gt_collective_of_ranks(const gt_call *call, const gt_rank_files *files, 
         .ready = ready,
         .findings = true,
         .pages = pages,
-        .command = gt_call_describe(call, files->common_folder),
+        .command = gt_call_describe(call, path),
         .options = {.leave_out_mismatches = true, .expected_bus_gbps = expected_bus_gbps(&call->arguments)},
         .to = to,
         .threads = threads,
@@ -440,7 +439,7 @@ bool gt_collective_merge(const gt_merge_call *merge, gt_error *error)
                  .files = merge->files,
                  .merge = merge,
                  .findings = merge->findings,
-                 .page_findings = !merge->findings && merge->to->html_path,
+                 .answer_findings = !merge->findings && gt_destinations_have_answers(merge->to),
                  .pages = merge->pages,
                  .to = merge->to,
                  .threads = merge->threads,
@@ -457,6 +456,15 @@ bool gt_collective_merge(const gt_merge_call *merge, gt_error *error)
     return made;
 }
 
+static bool check_not_traces(const gt_destinations *to, const gt_rank_files *files, gt_error *error)
+{
+    const char *const outputs[] = {to->json_path, to->md_path, to->html_path};
+    for (size_t i = 0; i < GT_LENGTH(outputs); i++)
+        for (size_t rank = 0; outputs[i] && rank < files->count; rank++)
+            if (!gt_check_not_input(outputs[i], files->paths[rank], error)) return false;
+    return true;
+}
+
 static bool report_as_asked(const gt_call *call, const gt_rank_files *files,
                             const gt_collective_options *options, const gt_read_options *read,
                             gt_error *error)
@@ -470,7 +478,7 @@ static bool report_as_asked(const gt_call *call, const gt_rank_files *files,
     request r = {.arguments = arguments,
                  .files = files,
                  .options = *options,
-                 .page_findings = to.html_path != NULL,
+                 .answer_findings = gt_destinations_have_answers(&to),
                  .call = call,
                  .read = &part,
                  .extra = extra_wanted ? &extra : NULL,
@@ -482,7 +490,7 @@ static bool report_as_asked(const gt_call *call, const gt_rank_files *files,
                  .gaps_reported = true,
                  .quiet = quiet,
                  .as_old = call->by_old_name && !quiet};
-    bool made = read_and_report(&r, error);
+    bool made = check_not_traces(&to, files, error) && read_and_report(&r, error);
     gt_free(r.command);
     gt_destinations_free(&to);
     return made;
@@ -507,5 +515,6 @@ gt_exit gt_cmd_collective(const gt_call *call)
     gt_rank_files_free(&files);
     if (made) return GT_EXIT_DONE;
     fprintf(stderr, "gputally: %s\n", error.text);
+    gt_call_error_write(call, error.text, GT_EXIT_FAILED);
     return GT_EXIT_FAILED;
 }

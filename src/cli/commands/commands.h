@@ -12,8 +12,8 @@ extern const gt_syntax gt_batch_syntax, gt_build_syntax, gt_collective_syntax, g
     gt_fuse_syntax, gt_genesis_syntax, gt_index_syntax, gt_jax_syntax, gt_jax_analysis_syntax,
     gt_jax_collective_syntax, gt_jax_llama_syntax, gt_links_syntax, gt_merge_syntax, gt_model_syntax,
     gt_ncu_syntax, gt_nsys_syntax, gt_pftrace_activity_syntax, gt_pftrace_api_syntax, gt_pftrace_copy_syntax,
-    gt_partial_syntax, gt_pytorch_syntax, gt_query_syntax, gt_report_syntax, gt_rocprof_syntax, gt_run_syntax,
-    gt_split_syntax;
+    gt_partial_syntax, gt_pytorch_syntax, gt_pytorch_inference_syntax, gt_query_syntax, gt_report_syntax,
+    gt_rocprof_syntax, gt_run_syntax, gt_split_syntax;
 
 gt_exit gt_cmd_batch(const gt_call *call);
 gt_exit gt_cmd_build(const gt_call *call);
@@ -41,6 +41,7 @@ gt_exit gt_cmd_pftrace_hip_activity(const gt_call *call);
 gt_exit gt_cmd_pftrace_hip_api(const gt_call *call);
 gt_exit gt_cmd_pftrace_memory_copy(const gt_call *call);
 gt_exit gt_cmd_pytorch(const gt_call *call);
+gt_exit gt_cmd_pytorch_inference(const gt_call *call);
 gt_exit gt_cmd_query(const gt_call *call);
 gt_exit gt_cmd_report(const gt_call *call);
 gt_exit gt_cmd_rocprof(const gt_call *call);
@@ -55,18 +56,22 @@ extern const gt_option_group gt_pytorch_sheets_group, gt_pytorch_roofline_group,
     gt_pytorch_unused_group, gt_report_timeline_group, gt_rocprof_group, gt_nsys_group, gt_jax_group;
 extern const gt_option_alias gt_pytorch_aliases[];
 
+/* Prints the lines of TraceLens about the tree of a PyTorch trace. */
+void gt_pytorch_note_tree(const gt_report *report);
+
 gt_report_maker gt_pytorch_report, gt_rocprof_report, gt_nsys_report, gt_jax_report, gt_ncu_report;
 
-#define GT_COLLECTIVE_WORKBOOK "nccl_analysis_report.xlsx" /* its default name */
-#define GT_COLLECTIVE_PAGE     "nccl_analysis_report.html"
+#define GT_COLLECTIVE_STEM     "nccl_analysis_report"
+#define GT_COLLECTIVE_WORKBOOK GT_COLLECTIVE_STEM ".xlsx" /* its default name */
+#define GT_COLLECTIVE_PAGE     GT_COLLECTIVE_STEM ".html"
 
 /* Writes the collective report of these ranks with the default options and prints its summary. Ranks that are
  * missing, damaged or disagree give a warning. Without collectives there is no report, which is no error.
- * `ready` has the ranks that need not be read, `pages` is that of gt_ranks_page. *is_written says whether
- * there is a report. */
-gt_exit gt_collective_of_ranks(const gt_call *call, const gt_rank_files *files, gt_rank_stow *ready,
-                               const char *const *pages, const gt_destinations *to, unsigned threads,
-                               bool *is_written);
+ * `path` is the folder in the command line that documents show; `ready` has those of the ranks that need not
+ * be read, which are taken, `pages` is that of gt_ranks_page. *is_written says whether there is a report. */
+gt_exit gt_collective_of_ranks(const gt_call *call, const char *path, const gt_rank_files *files,
+                               gt_rank_collectives **ready, const char *const *pages,
+                               const gt_destinations *to, unsigned threads, bool *is_written);
 
 /* The sheets of the collective report: --agg_metrics, --gpus_per_node, ... */
 extern const gt_option_group gt_collective_sheets_group;

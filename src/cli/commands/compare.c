@@ -3,6 +3,7 @@
 #include "cli/commands/commands.h"
 #include "base/memory.h"
 #include "cli/common.h"
+#include "cli/traces.h"
 #include "input/files.h"
 #include "os/paths.h"
 #include "output/file.h"
@@ -12,8 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define DEFAULT_WORKBOOK "comparison.xlsx"
 
 static const gt_option compare_options[] = {
     {"names", GT_OPTION_STRINGS, "NAME...", NULL,
@@ -33,17 +32,16 @@ static const gt_option compare_options[] = {
 static const gt_option_group compare_group = {"Comparison", compare_options, GT_LENGTH(compare_options)};
 
 static const gt_option output_options[] = {
-    {"output", GT_OPTION_STRING, "PATH", NULL,
-     "write an Excel workbook to PATH (default without any output option: " DEFAULT_WORKBOOK ")",
+    {"output", GT_OPTION_STRING, "PATH", NULL, "write an Excel workbook to PATH",
      .ending = GT_WORKBOOK_ENDING},
-    {"output_csvs_dir", GT_OPTION_STRING, "DIR", NULL, "write one CSV file per sheet into DIR"},
-    {"csv_safe", GT_OPTION_FLAG, NULL, NULL, GT_CSV_SAFE_HELP, .needs = "output_csvs_dir"},
+    GT_CSV_OPTIONS,
     {"output_db", GT_OPTION_STRING, "PATH", NULL, "write an SQLite database with one table per sheet to PATH",
      .ending = GT_DATABASE_ENDINGS},
     {"output_json", GT_OPTION_STRING, "PATH", NULL,
-     "write waterfalls, met conditions and all sheets as JSON to PATH, for scripts"},
+     "write waterfalls, met conditions and all sheets as JSON to PATH, for scripts; - is standard output"},
+    GT_JSON_SHEETS_OPTION,
     {"output_md", GT_OPTION_STRING, "PATH", NULL,
-     "write waterfalls and met conditions as Markdown to PATH, for pull requests"},
+     "write waterfalls and met conditions as Markdown to PATH, for pull requests; - is standard output"},
     {"output_html", GT_OPTION_STRING, "PATH", NULL,
      "write the comparison of two files as a page for the browser to PATH (docs/page.md)"},
 };
@@ -56,6 +54,7 @@ const gt_syntax gt_compare_syntax = {
     .file_endings = GT_TRACE_ENDINGS ",xlsx",
     .files_max = 10000,
     .output_option = "output",
+    .best_defaults = true,
 };
 
 typedef struct comparison {
@@ -76,17 +75,9 @@ typedef struct comparison {
 /* The file name without its extension: "runs/mi300.xlsx" and "runs/mi300/" give "mi300". */
 static char *tag_of(const char *path)
 {
-    size_t len = strlen(path);
-    while (len > 1 && path[len - 1] == '/') len--;
-    const char *name = path + len;
-    while (name > path && name[-1] != '/') name--;
-    len -= (size_t)(name - path);
-    for (size_t at = len; at-- > 1;)
-        if (name[at] == '.') {
-            len = at;
-            break;
-        }
-    return gt_format("%.*s", (int)len, name);
+    char *name = gt_path_last_name(path), *point = strrchr(name, '.');
+    if (point && point > name) *point = 0;
+    return name;
 }
 
 /* "runs/mi300.json.gz" gives "mi300". */
@@ -230,19 +221,11 @@ static bool parse_gates(comparison *c, gt_error *error)
 
 static gt_destinations destinations_of(const gt_call *call)
 {
+    gt_destinations to = gt_destinations_named(&call->arguments);
     const char *xlsx = gt_arguments_string(&call->arguments, "output");
-    const char *csvs = gt_arguments_string(&call->arguments, "output_csvs_dir");
-    const char *db = gt_arguments_string(&call->arguments, "output_db");
-    const char *json = gt_arguments_string(&call->arguments, "output_json");
-    const char *md = gt_arguments_string(&call->arguments, "output_md");
-    const char *html = gt_arguments_string(&call->arguments, "output_html");
-    if (!xlsx && (call->by_old_name || (!csvs && !db && !json && !md && !html))) xlsx = DEFAULT_WORKBOOK;
-    return (gt_destinations){.xlsx_path = xlsx ? gt_strdup(xlsx) : NULL,
-                             .csvs_dir = csvs ? gt_strdup(csvs) : NULL,
-                             .db_path = db ? gt_strdup(db) : NULL,
-                             .json_path = json ? gt_strdup(json) : NULL,
-                             .md_path = md ? gt_strdup(md) : NULL,
-                             .html_path = html ? gt_strdup(html) : NULL};
+    if (!xlsx && call->by_old_name) xlsx = "comparison.xlsx";
+    if (xlsx) to.xlsx_path = gt_strdup(xlsx);
+    return to;
 }
 
 static bool check_not_reports(const comparison *c, const gt_destinations *to, gt_error *error)
@@ -276,7 +259,10 @@ static bool write_answers(const void *context, const gt_table_list *tables, gt_o
     gt_buffer text = {0};
     bool written = true;
     if (json) {
-        gt_compare_json(c->reports, c->count, tables, NULL, &text);
+        gt_table_list sheets =
+            gt_sheets_chosen(gt_arguments_value(&c->call->arguments, "json_sheets"), false, tables);
+        gt_compare_json(c->reports, c->count, tables, &sheets, NULL, &text);
+        gt_free(sheets.items);
         written = gt_output_write_file(output, json, gt_buffer_str(&text), error);
     }
     text.len = 0;
@@ -296,7 +282,7 @@ static void write_error(const comparison *c, const gt_destinations *to, const gt
     if (!to->json_path || !check_not_reports(c, to, &ignored)) return;
     gt_buffer text = {0};
     gt_output *output = gt_output_new();
-    gt_compare_json(c->reports, c->count, NULL, failure->text, &text);
+    gt_compare_json(c->reports, c->count, NULL, NULL, failure->text, &text);
     if (gt_output_write_file(output, to->json_path, gt_buffer_str(&text), &ignored))
         gt_output_commit(output, &ignored);
     gt_output_free(output);
@@ -330,10 +316,7 @@ static void show(const comparison *c, const gt_destinations *to, const gt_table_
     }
     if (!quiet) gt_compare_print_summary(stdout, c->reports, c->count, tables, &c->shown);
     if (met && (!quiet || met->row_count)) gt_compare_print_met(stdout, met);
-    if (quiet) return;
-    putchar('\n');
-    for (size_t i = 0; i < gt_output_file_count(output); i++)
-        printf("wrote %s\n", gt_output_file_path(output, i));
+    if (!quiet) gt_trace_show_files(stdout, output);
 }
 
 /* ---- comparison ---- */

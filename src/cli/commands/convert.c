@@ -13,7 +13,6 @@
 
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -133,7 +132,6 @@ static bool write_rocprof(conversion *c, gt_rocprof *run, gt_output *output, gt_
     gt_timeline *timeline = new_timeline(c, output, error);
     if (timeline) gt_convert_rocprof(run, timeline);
     gt_rocprof_free(run);
-    gt_memory_trim();
     return timeline && gt_timeline_finish(timeline, &c->totals, error);
 }
 

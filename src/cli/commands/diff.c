@@ -26,7 +26,7 @@ static const gt_option_group diff_group = {"Diff", diff_options, GT_LENGTH(diff_
 
 static const gt_option output_options[] = {
     {"output_dir", GT_OPTION_STRING, "DIR", DEFAULT_FOLDER, "write the files into DIR"},
-    {"csv_safe", GT_OPTION_FLAG, NULL, NULL, GT_CSV_SAFE_HELP},
+    GT_CSV_SAFE_OPTIONS(NULL),
     {"output_xlsx_path", GT_OPTION_STRING, "PATH", NULL, "also write the sheets to an Excel workbook",
      .ending = GT_WORKBOOK_ENDING},
     {"output_db", GT_OPTION_STRING, "PATH", NULL, "also write the sheets to an SQLite database",
@@ -126,7 +126,10 @@ static bool read_and_report(const gt_call *call, const gt_read_options *read, gt
                                                   .many = "traces",
                                                   .work = read_trace,
                                                   .context = &r});
-    if (failed < 2) *error = r.errors[failed];
+    if (failed < 2) {
+        *error = r.errors[failed];
+        gt_call_explain_format(call, call->arguments.files[failed], error);
+    }
     bool valid = failed == 2 && report(call, r.traces, error);
     gt_pytorch_linked_free(r.traces[0]);
     gt_pytorch_linked_free(r.traces[1]);

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/progress.h"
 #include "cli/common.h"
 #include "cli/inputs/inputs.h"
@@ -27,7 +28,8 @@
 #include <unistd.h>
 
 static const gt_option output_options[] = {
-    {"output_json", GT_OPTION_STRING, "PATH", NULL, "write all of it as JSON to PATH (docs/doctor.md)"},
+    {"output_json", GT_OPTION_STRING, "PATH", NULL,
+     "write all of it as JSON to PATH (docs/doctor.md); - is standard output"},
 };
 static const gt_option_group output_group = {"Output", output_options, GT_LENGTH(output_options)};
 
@@ -50,24 +52,25 @@ static void add_part(gt_diagnosis *folder, const char *path, const gt_read_optio
 }
 
 /* What its files lack, each once, with how many of them lack it. */
-static void gather_lacks(gt_diagnosis *folder)
+static void gather_missing(gt_diagnosis *folder)
 {
     for (size_t i = 0; i < folder->part_count; i++)
-        for (size_t k = 0; k < folder->parts[i]->lack_count; k++) {
-            const gt_lack *lack = &folder->parts[i]->lacks[k];
+        for (size_t k = 0; k < folder->parts[i]->missing_count; k++) {
+            const gt_missing_item *item = &folder->parts[i]->missing[k];
             size_t count = 0;
-            if (gt_lack_exists(folder, lack->id)) continue;
+            if (gt_missing_exists(folder, item->id)) continue;
             for (size_t other = i; other < folder->part_count; other++)
-                count += gt_lack_exists(folder->parts[other], lack->id);
-            gt_lack_add(folder, lack->id,
-                        folder->part_count == 1 ? gt_diagnosis_text(folder, "%s", lack->text)
-                                                : gt_diagnosis_text(folder, "%s (%zu of %zu files)",
-                                                                    lack->text, count, folder->part_count),
-                        lack->effect, lack->fix);
+                count += gt_missing_exists(folder->parts[other], item->id);
+            gt_missing_add(folder, item->id,
+                           folder->part_count == 1 ? gt_diagnosis_text(folder, "%s", item->text)
+                                                   : gt_diagnosis_text(folder, "%s (%zu of %zu files)",
+                                                                       item->text, count, folder->part_count),
+                           item->effect, item->fix);
         }
 }
 
-/* A folder is as good as its files: one that can be used makes it usable, and what they lack, it lacks. */
+/* A folder is as good as its files: one that can be used makes it usable, and what all of them lack, it
+ * lacks. */
 static void judge_parts(gt_diagnosis *folder)
 {
     size_t usable = 0;
@@ -83,17 +86,17 @@ static void judge_parts(gt_diagnosis *folder)
     folder->usable = usable > 0;
     gt_fact_add_count(folder, GT_FACT_CONTENTS, "files", (double)folder->part_count);
     gt_fact_add_count(folder, GT_FACT_CONTENTS, "usable_files", (double)usable);
-    gather_lacks(folder);
+    gather_missing(folder);
     if (!usable)
         folder->problem = gt_diagnosis_text(
             folder, "%s: %s",
             folder->part_count == 1 ? "its only trace cannot be used" : "none of its traces can be used",
             folder->parts[0]->problem ? folder->parts[0]->problem : folder->parts[0]->what);
     else if (usable < folder->part_count)
-        gt_lack_add(folder, "files",
-                    gt_diagnosis_text(folder, "%zu of %zu files cannot be used", folder->part_count - usable,
-                                      folder->part_count),
-                    "they are not in the report", NULL);
+        gt_missing_add(folder, "files",
+                       gt_diagnosis_text(folder, "%zu of %zu files cannot be used",
+                                         folder->part_count - usable, folder->part_count),
+                       "they are not in the report", NULL);
 }
 
 static bool is_sweep(gt_diagnosis *d)
@@ -112,13 +115,13 @@ static bool is_sweep(gt_diagnosis *d)
         gt_fact_add_count(d, GT_FACT_CONTENTS, "runs", (double)sweep.count);
         gt_fact_add_count(d, GT_FACT_CONTENTS, "failed_runs", (double)sweep.failed);
         if (sweep.failed)
-            gt_lack_add(d, "runs",
-                        gt_diagnosis_text(d, "%zu of %zu runs did not end well", sweep.failed, sweep.count),
-                        "their settings are not compared",
-                        "gputally sweep run with --resume runs them again");
+            gt_missing_add(
+                d, "runs",
+                gt_diagnosis_text(d, "%zu of %zu runs did not end well", sweep.failed, sweep.count),
+                "their settings are not compared", "gputally sweep run with --resume runs them again");
         d->usable = true;
-        gt_ability_add(d, "sweep all", true, "reports of all settings and their comparison");
-        gt_ability_add(d, "sweep decide", true, "which setting is the best");
+        gt_supported_command_add(d, "sweep all", true, "reports of all settings and their comparison");
+        gt_supported_command_add(d, "sweep decide", true, "which setting is the best");
         d->next = gt_diagnosis_command(d, "gputally sweep all", d->path, NULL);
     }
     gt_sweep_free(&sweep);
@@ -148,12 +151,13 @@ static void add_skipped(gt_diagnosis *d, const gt_profile_list *found)
     gt_buffer names = {0};
     for (size_t i = found->skipped_count; i-- > 0 && found->skipped_count - i <= SHOWN;)
         gt_buffer_add_format(&names, "%s%s", names.len ? ", " : "", found->skipped[i]);
-    gt_lack_add(d, "profiles",
-                gt_diagnosis_text(d, "%zu other %s not read: %s%s", found->skipped_count,
-                                  found->skipped_count == 1 ? "profile is" : "profiles are",
-                                  gt_buffer_str(&names).bytes, found->skipped_count > SHOWN ? ", ..." : ""),
-                "the report covers the last profile by name",
-                gt_diagnosis_command(d, "gputally report", found->skipped[0], NULL));
+    gt_missing_add(d, "profiles",
+                   gt_diagnosis_text(d, "%zu other %s not read: %s%s", found->skipped_count,
+                                     found->skipped_count == 1 ? "profile is" : "profiles are",
+                                     gt_buffer_str(&names).bytes,
+                                     found->skipped_count > SHOWN ? ", ..." : ""),
+                   "the report covers the last profile by name",
+                   gt_diagnosis_command(d, "gputally report", found->skipped[0], NULL));
     gt_fact_add_count(d, GT_FACT_CONTENTS, "other_profiles", (double)found->skipped_count);
     gt_buffer_free(&names);
 }
@@ -173,18 +177,12 @@ static bool has_profiles(gt_diagnosis *d, const gt_read_options *read)
         add_skipped(d, &found);
         add_others(d);
         if (d->usable) {
-            gt_ability_add(d, "report", true, "one report per file");
+            gt_supported_command_add(d, "report", true, "one report per file");
             d->next = gt_diagnosis_command(d, "gputally report", d->path, NULL);
         }
     }
     gt_profiles_free(&found);
     return any;
-}
-
-static int by_number(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
 }
 
 /* Says which of the ranks below `expected`, or below the last one, have no trace. */
@@ -193,7 +191,7 @@ static void add_missing_ranks(gt_diagnosis *d, const gt_trace_folder *found, siz
     enum { SHOWN = 8 };
     int64_t *ranks = gt_alloc(found->count * sizeof *ranks);
     memcpy(ranks, found->ranks, found->count * sizeof *ranks);
-    qsort(ranks, found->count, sizeof *ranks, by_number);
+    qsort(ranks, found->count, sizeof *ranks, gt_by_i64);
     size_t distinct = 1, shown = 0, next = 0;
     for (size_t i = 1; i < found->count; i++) distinct += ranks[i] != ranks[i - 1];
     if ((size_t)ranks[found->count - 1] >= expected) expected = (size_t)ranks[found->count - 1] + 1;
@@ -205,36 +203,37 @@ static void add_missing_ranks(gt_diagnosis *d, const gt_trace_folder *found, siz
     }
     gt_fact_add_count(d, GT_FACT_CONTENTS, "ranks", (double)distinct);
     if (shown)
-        gt_lack_add(d, "ranks",
-                    gt_diagnosis_text(d, "traces of %zu of %zu ranks: %s%s", expected - distinct, expected,
-                                      gt_buffer_str(&names).bytes,
-                                      expected - distinct > shown ? ", ..." : ""),
-                    "collectives are compared among the others only",
-                    "export_chrome_trace(f\"traces/rank{rank}_trace.json\") on every rank");
+        gt_missing_add(d, "ranks",
+                       gt_diagnosis_text(d, "traces of %zu of %zu ranks: %s%s", expected - distinct, expected,
+                                         gt_buffer_str(&names).bytes,
+                                         expected - distinct > shown ? ", ..." : ""),
+                       "collectives are compared among the others only",
+                       "export_chrome_trace(f\"traces/rank{rank}_trace.json\") on every rank");
     gt_buffer_free(&names);
     gt_free(ranks);
 }
 
-static void add_ranks(gt_diagnosis *d, const gt_trace_folder *found)
+/* `runs` says in words which runs the traces are of; NULL: one. */
+static void add_ranks(gt_diagnosis *d, const gt_trace_folder *found, const char *runs)
 {
     const gt_fact *world = d->part_count ? gt_fact_find(d->parts[0], "world_size") : NULL;
     bool are_known = found->count > 1;
     for (size_t i = 0; i < found->count; i++) are_known &= found->ranks[i] >= 0;
     if (!are_known) return;
-    if (!found->are_ranks && found->why_not)
-        gt_lack_add(d, "one_per_rank",
-                    gt_diagnosis_text(d, "the traces are not one per rank: %s", found->why_not),
-                    "there is no report on all ranks", "move the file that is too many to another folder");
+    if (!found->are_ranks && !runs && found->why_not)
+        gt_missing_add(d, "one_per_rank",
+                       gt_diagnosis_text(d, "the traces are not one per rank: %s", found->why_not),
+                       "there is no report on all ranks", "move the file that is too many to another folder");
     add_missing_ranks(d, found,
                       world && world->number > 0 && world->number < GT_RANKS_MAX ? (size_t)world->number : 0);
     /* Which ranks are missing is a matter of the folder, not of each trace. */
     for (size_t i = 0; i < d->part_count; i++) {
         gt_diagnosis *part = d->parts[i];
-        for (size_t k = 0; k < part->lack_count; k++)
-            if (strcmp(part->lacks[k].id, "ranks") == 0) {
-                memmove(&part->lacks[k], &part->lacks[k + 1],
-                        (part->lack_count - k - 1) * sizeof *part->lacks);
-                part->lack_count--;
+        for (size_t k = 0; k < part->missing_count; k++)
+            if (strcmp(part->missing[k].id, "ranks") == 0) {
+                memmove(&part->missing[k], &part->missing[k + 1],
+                        (part->missing_count - k - 1) * sizeof *part->missing);
+                part->missing_count--;
                 break;
             }
     }
@@ -243,7 +242,13 @@ static void add_ranks(gt_diagnosis *d, const gt_trace_folder *found)
 static bool has_pytorch(gt_diagnosis *d, const gt_read_options *read)
 {
     gt_trace_folder found;
+    size_t count;
+    gt_log_listener listener = {.hear = hear, .context = d};
+    gt_log_listen(&listener);
     gt_trace_folder_find(&found, d->path, true);
+    gt_log_unlisten(&listener);
+    gt_trace_folder *split = gt_trace_folder_split(&found, &count);
+    char *runs = split ? gt_trace_runs_describe(split, count) : NULL;
     bool any = found.count || found.unreadable_count;
     if (any) {
         gt_diagnosis_is(d, found.are_ranks ? "rank-traces" : "pytorch-folder",
@@ -251,25 +256,31 @@ static bool has_pytorch(gt_diagnosis *d, const gt_read_options *read)
                                         : "folder of PyTorch traces");
         for (size_t i = 0; i < found.count; i++) add_part(d, found.paths[i], read);
         for (size_t i = 0; i < found.unreadable_count; i++) add_part(d, found.unreadable[i].path, read);
-        add_ranks(d, &found);
+        add_ranks(d, &found, runs);
         judge_parts(d);
-        gt_ability_add(d, "report", d->usable,
-                       !d->usable        ? "no trace can be used"
-                       : found.are_ranks ? "a report per trace, and on all ranks"
-                                         : "a report per trace");
-        gt_ability_add(d, "collective", d->usable && found.are_ranks,
-                       !d->usable        ? "no trace can be used"
-                       : found.are_ranks ? "which ranks wait for which, and how fast collectives are"
-                       : found.why_not
-                           ? gt_diagnosis_text(d, "the traces are not one per rank: %s", found.why_not)
-                           : "needs one trace per rank");
-        gt_ability_add(d, "fuse", found.count > 1,
-                       found.are_ranks   ? "all ranks in one trace for a viewer"
-                       : found.count > 1 ? "several traces in one for a viewer; name the files in the order "
-                                           "of their ranks"
-                                         : "needs several traces");
+        gt_supported_command_add(
+            d, "report", d->usable,
+            !d->usable ? "no trace can be used"
+            : runs     ? gt_diagnosis_text(d, "a report per trace, and on all ranks of each of %s", runs)
+            : found.are_ranks ? "a report per trace, and on all ranks"
+                              : "a report per trace");
+        gt_supported_command_add(
+            d, "collective", d->usable && found.are_ranks,
+            !d->usable        ? "no trace can be used"
+            : found.are_ranks ? "which ranks wait for which, and how fast collectives are"
+            : runs ? gt_diagnosis_text(d, "these are %s; `gputally report` makes a report of each", runs)
+            : found.why_not ? gt_diagnosis_text(d, "the traces are not one per rank: %s", found.why_not)
+                            : "needs one trace per rank");
+        gt_supported_command_add(d, "fuse", found.count > 1,
+                                 found.are_ranks ? "all ranks in one trace for a viewer"
+                                 : found.count > 1
+                                     ? "several traces in one for a viewer; name the files in the order "
+                                       "of their ranks"
+                                     : "needs several traces");
         if (d->usable) d->next = gt_diagnosis_command(d, "gputally report", d->path, NULL);
     }
+    gt_free(runs);
+    gt_trace_runs_free(split, count);
     gt_trace_folder_free(&found);
     return any;
 }
@@ -285,7 +296,8 @@ static bool has_sheets(gt_diagnosis *d)
     d->usable = true;
     d->next = gt_diagnosis_command(d, "gputally compare", d->path, "OTHER_REPORT");
     d->next_text = "compares it with another report; replace OTHER_REPORT";
-    gt_ability_add(d, "compare", true, "this and other reports side by side, with --fail_if as a gate");
+    gt_supported_command_add(d, "compare", true,
+                             "this and other reports side by side, with --fail_if as a gate");
     return true;
 }
 
@@ -324,7 +336,7 @@ static void find_unreadable(unreadable *u, const char *folder, int depth)
     DIR *dir = opendir(folder);
     for (struct dirent *entry; dir && (entry = readdir(dir)) && u->seen < ENTRIES_MAX;) {
         if (entry->d_name[0] == '.') continue;
-        char *path = gt_format("%s%s%s", folder, folder[strlen(folder) - 1] == '/' ? "" : "/", entry->d_name);
+        char *path = gt_path_in(folder, entry->d_name);
         struct stat status;
         bool known = lstat(path, &status) == 0, is_folder = known && S_ISDIR(status.st_mode);
         bool can_read = known && faccessat(AT_FDCWD, path, is_folder ? R_OK | X_OK : R_OK, AT_EACCESS) == 0;
@@ -354,11 +366,12 @@ static void add_unreadable(gt_diagnosis *d)
         if (u.folders)
             gt_buffer_add_format(&text, "%s%zu %s", u.files ? " and " : "", u.folders,
                                  u.folders == 1 ? "folder" : "folders");
-        gt_lack_add(d, "unreadable",
-                    gt_diagnosis_text(d, "%s that cannot be read (%s): %s%s", gt_buffer_str(&text).bytes,
-                                      strerror(u.problem), u.first, u.files + u.folders > 1 ? ", ..." : ""),
-                    "nothing is known about what is in them",
-                    gt_diagnosis_command(d, "chmod -R u+rX", d->path, NULL));
+        gt_missing_add(d, "unreadable",
+                       gt_diagnosis_text(d, "%s that cannot be read (%s): %s%s", gt_buffer_str(&text).bytes,
+                                         strerror(u.problem), u.first,
+                                         u.files + u.folders > 1 ? ", ..." : ""),
+                       "nothing is known about what is in them",
+                       gt_diagnosis_command(d, "chmod -R u+rX", d->path, NULL));
         if (!d->usable && strcmp(d->kind, "folder") == 0)
             d->problem = gt_diagnosis_text(
                 d, "no traces, profiles, sweeps or reports in what can be read; %s cannot: %s",
@@ -406,7 +419,7 @@ static gt_diagnosis *examine_folder(const char *path, const gt_read_options *rea
 
 /* ---- the next command ---- */
 
-/* Reports are written beside the trace; where that is not allowed, the command names another place. */
+/* Reports are written next to the trace; where that is not allowed, the command names another place. */
 static void choose_output(gt_diagnosis *d)
 {
     static const char report[] = "gputally report ";
@@ -434,8 +447,7 @@ static bool write_json(const gt_call *call, gt_diagnosis *const *all, size_t cou
     gt_json_writer w = {0};
     gt_json_open(&w, '{');
     gt_json_put_cstr(&w, "schema", GT_DOCTOR_SCHEMA);
-    gt_json_key(&w, "files");
-    gt_json_open(&w, '[');
+    gt_json_put_open(&w, "files", '[');
     for (size_t i = 0; i < count; i++) gt_diagnosis_json(all[i], &w);
     gt_json_close(&w, ']');
     gt_json_close(&w, '}');

@@ -7,6 +7,7 @@
 #include "cli/traces.h"
 #include "input/chrome/chrome.h"
 #include "input/rocprof/rocprof.h"
+#include "os/paths.h"
 #include "output/terminal.h"
 #include "report/genesis.h"
 #include "report/rocprof.h"
@@ -40,7 +41,7 @@ static const gt_option output_options[] = {
     {"output_dir", GT_OPTION_STRING, "DIR", "analysis_output",
      "write genesis_perf_report.xlsx and genesis_summary.md into DIR"},
     {"output_csvs_dir", GT_OPTION_STRING, "DIR", NULL, "also write one CSV file per sheet into DIR"},
-    {"csv_safe", GT_OPTION_FLAG, NULL, NULL, GT_CSV_SAFE_HELP, .needs = "output_csvs_dir"},
+    GT_CSV_SAFE_OPTIONS("output_csvs_dir"),
     {"output_db", GT_OPTION_STRING, "PATH", NULL, "also write an SQLite database with one table per sheet",
      .ending = GT_DATABASE_ENDINGS},
 };
@@ -126,12 +127,6 @@ static bool read_pftrace(const char *path, const gt_read_options *options, gt_ch
 
 /* ---- writing ---- */
 
-static char *join(const char *folder, const char *name)
-{
-    size_t len = strlen(folder);
-    return gt_format("%s%s%s", folder, len && folder[len - 1] == '/' ? "" : "/", name);
-}
-
 static void show(const gt_call *call, const gt_rocprof *run, const gt_table_list *tables,
                  const gt_output *output, const gt_destinations *to)
 {
@@ -161,8 +156,8 @@ static bool write_report(const gt_call *call, const gt_capture *capture, const g
     const char *db = gt_arguments_string(arguments, "output_db");
     gt_buffer summary = {0};
     gt_genesis_summary(&summary, &about, tables, steady);
-    char *text_path = join(folder ? folder : ".", "genesis_summary.md");
-    gt_destinations to = {.xlsx_path = join(folder ? folder : ".", "genesis_perf_report.xlsx"),
+    char *text_path = gt_path_in(folder ? folder : ".", "genesis_summary.md");
+    gt_destinations to = {.xlsx_path = gt_path_in(folder ? folder : ".", "genesis_perf_report.xlsx"),
                           .csvs_dir = csvs ? gt_strdup(csvs) : NULL,
                           .db_path = db ? gt_strdup(db) : NULL,
                           .text_path = text_path,

@@ -2,7 +2,6 @@
 #include "cli/commands/commands.h"
 
 #include "base/memory.h"
-#include "base/log.h"
 #include "cli/common.h"
 #include "cli/journal.h"
 #include "input/xla/profiles.h"
@@ -81,9 +80,11 @@ gt_exit gt_cmd_jax(const gt_call *call)
     gt_error error;
     gt_profile_list profiles = {0};
     gt_exit status = GT_EXIT_FAILED;
+    const char *path = gt_arguments_value(arguments, "profile_path")->text;
     if (gt_gpu_options_check(call) != GT_EXIT_DONE) return GT_EXIT_USAGE;
-    if (check_gpu(arguments, &error) &&
-        gt_profiles_find(&profiles, gt_arguments_value(arguments, "profile_path")->text, &error))
+    bool valid = check_gpu(arguments, &error), found = valid && gt_profiles_find(&profiles, path, &error);
+    if (valid && !found) gt_call_explain_format(call, path, &error);
+    if (found)
         status = gt_each_trace(call, (const char *const *)profiles.paths, profiles.count, gt_jax_report);
     else
         fprintf(stderr, "gputally: %s\n", error.text);

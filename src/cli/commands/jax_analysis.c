@@ -12,7 +12,6 @@
 #include "schema/sheets.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const gt_option input_options[] = {
@@ -34,7 +33,7 @@ static const gt_option output_options[] = {
     {"output_xlsx_path", GT_OPTION_STRING, "PATH", NULL, "write all sheets to one Excel workbook",
      .ending = GT_WORKBOOK_ENDING},
     {"output_csvs_dir", GT_OPTION_STRING, "DIR", NULL, "write one CSV file per sheet into DIR"},
-    {"csv_safe", GT_OPTION_FLAG, NULL, NULL, GT_CSV_SAFE_HELP, .needs = "output_csvs_dir"},
+    GT_CSV_SAFE_OPTIONS("output_csvs_dir"),
     {"output_db", GT_OPTION_STRING, "PATH", NULL, "write an SQLite database with one table per sheet to PATH",
      .ending = GT_DATABASE_ENDINGS},
 };

@@ -13,7 +13,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { GPUS_MAX = 1 << 16 };

@@ -8,7 +8,6 @@
 #include "os/paths.h"
 #include "os/shell_words.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -22,9 +21,12 @@ static const gt_option links_options[] = {
      "moved "
      "together",
      .needs = "!remove"},
-    {"force", GT_OPTION_FLAG, NULL, NULL, "also replace files that gputally links has not written",
+    {"force", GT_OPTION_FLAG, NULL, NULL,
+     "also replace files that gputally links has not written; they are kept in " GT_LINKS_ORIGINALS
+     ", and --remove puts them back",
      .needs = "!remove"},
-    {"remove", GT_OPTION_FLAG, NULL, NULL, "remove what gputally links has written, and nothing else"},
+    {"remove", GT_OPTION_FLAG, NULL, NULL,
+     "remove what gputally links has written, and put back what --force replaced"},
 };
 static const gt_option_group links_group = {"Links", links_options, GT_LENGTH(links_options)};
 
@@ -43,12 +45,10 @@ const gt_syntax gt_links_syntax = {
 static const char *this_program(gt_arena *arena)
 {
     const char *started = (const char *)(uintptr_t)getauxval(AT_EXECFN);
-    char file[PATH_MAX];
-    ssize_t len = readlink("/proc/self/exe", file, sizeof file - 1);
-    file[len > 0 ? len : 0] = 0;
-    if (started && (!file[0] || gt_path_is_same_file(started, file)))
+    const char *file = gt_path_program(arena);
+    if (started && (!file || gt_path_is_same_file(started, file)))
         return gt_path_absolute(arena, gt_path_current(arena), started);
-    return file[0] ? gt_arena_format(arena, "%s", file) : NULL;
+    return file;
 }
 
 /* What to type next. */
@@ -57,9 +57,14 @@ static void show(const char *folder, const gt_links_result *result)
     gt_buffer quoted = {0};
     gt_shell_quote(&quoted, folder);
     const char *dir = gt_buffer_str(&quoted).bytes;
-    printf("%zu old names in %s: %zu written, %zu already there\n\n", result->changed + result->unchanged,
+    printf("%zu old names in %s: %zu written, %zu already there\n", result->changed + result->unchanged,
            folder, result->changed, result->unchanged);
-    printf("To use the commands and Python modules, type or add to your profile:\n"
+    if (result->originals)
+        printf("%zu files were in the way and are kept in " GT_LINKS_ORIGINALS
+               "; to put them back:\n  gputally "
+               "links --remove %s\n",
+               result->originals, dir);
+    printf("\nTo use the commands and Python modules, type or add to your profile:\n"
            "  export PATH=%s:\"$PATH\" PYTHONPATH=%s\"${PYTHONPATH:+:$PYTHONPATH}\"\n",
            dir, dir);
     printf("To use the scripts (python scripts/...), start them in this folder:\n  cd %s\n", dir);
@@ -101,6 +106,7 @@ static bool remove_links(const gt_call *call, const char *folder, gt_error *erro
     if (gt_arguments_flag(&call->arguments, "quiet")) return true;
     printf("removed %zu old names from %s%s\n", result.changed, folder,
            result.folder_removed ? ", and the folder, which is empty" : "");
+    if (result.originals) printf("put back %zu files that were in the way\n", result.originals);
     if (result.unchanged) printf("%zu files of these names are not ours and stay\n", result.unchanged);
     return true;
 }

@@ -13,7 +13,7 @@
 #include "cli/common.h"
 #include "cli/inputs/inputs.h"
 #include "cli/partials.h"
-#include "crew/part.h"
+#include "procs/part.h"
 #include "os/paths.h"
 #include "os/shell_words.h"
 
@@ -36,9 +36,7 @@ static const gt_option_group input_group = {"Input", input_options, GT_LENGTH(in
 
 static const gt_option output_options[] = {
     GT_OUTPUT_OPTIONS(GT_COLLECTIVE_WORKBOOK " in the folder of the partials"),
-    {"output_json", GT_OPTION_STRING, "PATH", NULL,
-     "write findings and all sheets as JSON to PATH (docs/json.md)"},
-    {"output_md", GT_OPTION_STRING, "PATH", NULL, "write findings and ranks as Markdown to PATH"},
+    GT_RANKS_ANSWERS_OPTIONS,
     {"output_html", GT_OPTION_STRING, "PATH", NULL,
      "write the page to PATH (docs/page.md; default: " GT_COLLECTIVE_PAGE " beside the default workbook)"},
     {"no_html", GT_OPTION_FLAG, NULL, NULL, "write no page"},
@@ -278,31 +276,16 @@ static gt_rank_collectives *load(const void *context, size_t rank, gt_error *err
 
 /* ---- the report ---- */
 
-static char *in_folder(const char *folder, const char *name)
-{
-    return gt_format("%s%s%s", folder, folder[strlen(folder) - 1] == '/' ? "" : "/", name);
-}
-
-static char *copy_or_null(const gt_arguments *arguments, const char *option)
-{
-    const char *path = gt_arguments_string(arguments, option);
-    return path ? gt_strdup(path) : NULL;
-}
-
 static gt_destinations choose_destinations(const sources *all)
 {
     const gt_arguments *arguments = &all->call->arguments;
     gt_destinations to = gt_destinations_named(arguments);
-    to.json_path = copy_or_null(arguments, "output_json");
-    to.md_path = copy_or_null(arguments, "output_md");
-    to.html_path = copy_or_null(arguments, "output_html");
     to.warn_of_earlier = true;
     to.with_charts = all->findings;
-    bool any = to.xlsx_path || to.csvs_dir || to.db_path || to.json_path || to.md_path || to.html_path;
-    if (any) return to;
-    to.xlsx_path = in_folder(all->files.common_folder, GT_COLLECTIVE_WORKBOOK);
+    if (to.xlsx_path || to.csvs_dir || to.db_path || gt_destinations_have_answers(&to)) return to;
+    to.xlsx_path = gt_path_in(all->files.common_folder, GT_COLLECTIVE_WORKBOOK);
     if (all->findings && !gt_arguments_flag(arguments, "no_html"))
-        to.html_path = in_folder(all->files.common_folder, GT_COLLECTIVE_PAGE);
+        to.html_path = gt_path_in(all->files.common_folder, GT_COLLECTIVE_PAGE);
     return to;
 }
 
@@ -315,7 +298,7 @@ static bool check_not_partials(const sources *all, const gt_destinations *to, gt
     return true;
 }
 
-/* The page of a rank that `gputally report` wrote beside its trace, as seen from the page of all ranks; NULL
+/* The page of a rank that `gputally report` wrote next to its trace, as seen from the page of all ranks; NULL
  * if there is none, or it is not in the folder of that page. */
 static char *page_of(const source *one, const char *from)
 {
@@ -342,9 +325,7 @@ static char *describe_command(const sources *all)
     gt_buffer_add_cstr(&line, all->findings ? "gputally report " : "gputally collective");
     if (all->findings) gt_shell_quote(&line, gt_path_name(all->files.common_folder));
     gt_buffer_add_cstr(&line, first->options);
-    char *text = gt_strdup(gt_buffer_str(&line).bytes);
-    gt_buffer_free(&line);
-    return text;
+    return gt_buffer_take(&line);
 }
 
 static bool write_report(sources *all, unsigned threads, gt_error *error)

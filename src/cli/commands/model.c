@@ -14,7 +14,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -415,6 +414,10 @@ static gt_exit model_op(const gt_call *call, gt_buffer *out)
                               "argument --gpu_arch_json_path: not allowed with argument --gpu");
     if (gt_arguments_value(&call->arguments, "gpu")->given && !gt_arguments_string(&call->arguments, "gpu"))
         return gt_usage_error(call->program, "argument --gpu: the name is empty");
+    const char *gpu = gt_arguments_string(&call->arguments, "gpu");
+    gt_error error;
+    if (gpu && strcasecmp(gpu, "all") != 0 && !gt_gpu_arch_find(gpu, &error))
+        return gt_usage_error(call->program, "argument --gpu: %s", error.text);
     if (!gt_arguments_string(&call->arguments, "dtype"))
         return gt_usage_error(call->program, "argument --dtype: needs at least one type");
     gt_peak_set set;

@@ -4,13 +4,11 @@
 #include "base/memory.h"
 #include "cli/common.h"
 
-#include <string.h>
-
 static const gt_option report_options[] = {
     {"kernel_details", GT_OPTION_FLAG, NULL, NULL,
      "add the sheet kernel_details: every kernel with its grid, in blocks, and block sizes"},
     {"topk_kernels", GT_OPTION_INT, "K", NULL, "keep only the K longest kernels in kernel_details",
-     .needs = "kernel_details"},
+     .minimum = "0", .needs = "kernel_details"},
     {"disable_kernel_summary", GT_OPTION_FLAG, NULL, NULL,
      "omit the sheets kernel_summary and kernel_summary_by_category"},
     {"full_kernel_names", GT_OPTION_FLAG, NULL, NULL,

@@ -12,7 +12,7 @@
 #include "cli/inputs/inputs.h"
 #include "cli/partials.h"
 #include "cli/whole_rank.h"
-#include "crew/part.h"
+#include "procs/part.h"
 #include "input/detect.h"
 #include "input/files.h"
 #include "os/paths.h"
@@ -123,6 +123,19 @@ static bool note_name(const gt_rank_regex *regex, item *one, bool by_option, gt_
     return true;
 }
 
+static void fail_runs(const char *path, gt_trace_folder *found, gt_error *error)
+{
+    size_t count;
+    gt_trace_folder *runs = gt_trace_folder_split(found, &count);
+    char *which = runs ? gt_trace_runs_describe(runs, count) : NULL;
+    if (runs)
+        gt_fail(error, "%s: the traces in this folder are of %s; name the traces of one run", path, which);
+    else
+        gt_fail(error, "%s: the traces in this folder are not one per rank: %s", path, found->why_not);
+    gt_free(which);
+    gt_trace_runs_free(runs, count);
+}
+
 /* The traces of a folder are one per rank, or only one. */
 static bool add_folder(job *j, const char *path, gt_error *error)
 {
@@ -136,8 +149,7 @@ static bool add_folder(job *j, const char *path, gt_error *error)
         j->status = GT_EXIT_FAILED;
     }
     if (!usable && !found.count) gt_fail(error, "%s: no PyTorch traces in this folder", path);
-    if (!usable && found.count)
-        gt_fail(error, "%s: the traces in this folder are not one per rank: %s", path, found.why_not);
+    if (!usable && found.count) fail_runs(path, &found, error);
     gt_trace_folder_free(&found);
     return usable;
 }
@@ -255,10 +267,12 @@ static char *name_part(const item *one, const char *output)
 {
     if (!output) return gt_format("%s" GT_PART_SUFFIX, one->trace);
     if (is_part_name(output)) return gt_strdup(output);
-    const char *slash = output[strlen(output) - 1] == '/' ? "" : "/";
-    if (one->rank_in_name) return gt_format("%s%s%s" GT_PART_SUFFIX, output, slash, gt_path_name(one->trace));
-    return gt_format("%s%srank%" PRId64 "-%s" GT_PART_SUFFIX, output, slash, one->rank,
-                     gt_path_name(one->trace));
+    const char *trace = gt_path_name(one->trace);
+    char *name = one->rank_in_name ? gt_format("%s" GT_PART_SUFFIX, trace)
+                                   : gt_format("rank%" PRId64 "-%s" GT_PART_SUFFIX, one->rank, trace);
+    char *path = gt_path_in(output, name);
+    gt_free(name);
+    return path;
 }
 
 static bool name_parts(job *j, gt_error *error)

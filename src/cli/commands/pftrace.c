@@ -9,7 +9,6 @@
 #include "report/pftrace.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const gt_option input_options[] = {

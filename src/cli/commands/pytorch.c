@@ -3,7 +3,6 @@
 
 #include "analysis/phases/phases.h"
 #include "base/memory.h"
-#include "base/log.h"
 #include "cli/common.h"
 #include "cli/journal.h"
 #include "os/paths.h"
@@ -21,10 +20,11 @@ static const gt_option_group input_group = {"Input", input_options, GT_LENGTH(in
 static const gt_option pytorch_sheets_options[] = {
     {"enable_kernel_summary", GT_OPTION_FLAG, NULL, NULL,
      "add the sheet kernel_summary (the default of `gputally report`)"},
-    {"topk_ops", GT_OPTION_INT, "N", NULL, "keep only the first N rows of ops_unique_args"},
-    {"topk_roofline_ops", GT_OPTION_INT, "N", NULL, "keep only the first N rows of each category sheet"},
+    {"topk_ops", GT_OPTION_INT, "N", NULL, "keep only the first N rows of ops_unique_args", .minimum = "0"},
+    {"topk_roofline_ops", GT_OPTION_INT, "N", NULL, "keep only the first N rows of each category sheet",
+     .minimum = "0"},
     {"topk_short_kernels", GT_OPTION_INT, "N", NULL, "keep only the first N rows of short_kernels_summary",
-     .needs = "short_kernel_study"},
+     .minimum = "0", .needs = "short_kernel_study"},
     {"disable_coll_analysis", GT_OPTION_FLAG, NULL, NULL, "omit the sheet coll_analysis"},
     {"group_by_num_kernels", GT_OPTION_FLAG, NULL, NULL,
      "group ops also by the number of kernels they launched"},
@@ -43,7 +43,7 @@ static const gt_option pytorch_sheets_options[] = {
      "split idle_time into micro_idle_time (gaps shorter than N microseconds) and macro_idle_time",
      .minimum = "0"},
     {"legacy_sheet_names", GT_OPTION_FLAG, NULL, NULL,
-     "use the old names of three sheets: ops_all, short_kernels_histogram, short_kernels_all_details"},
+     "use the old names of sheets: ops_all, short_kernels_histogram, short_kernels_all_details"},
 };
 const gt_option_group gt_pytorch_sheets_group = {"PyTorch sheets", pytorch_sheets_options,
                                                  GT_LENGTH(pytorch_sheets_options)};
@@ -198,8 +198,7 @@ gt_exit gt_pytorch_check(const gt_call *call)
     if (gt_communication_check(call) != GT_EXIT_DONE) return GT_EXIT_USAGE;
     if (gt_arguments_int(&call->arguments, "extension_timeout") < 0)
         return gt_usage_error(call->program, "argument --extension_timeout: must not be negative");
-    if (gt_syntax_option(call->arguments.syntax, "linked_kernels_only") &&
-        gt_arguments_flag(&call->arguments, "linked_kernels_only") &&
+    if (gt_arguments_flag_if(&call->arguments, "linked_kernels_only") &&
         gt_arguments_flag(&call->arguments, "include_unlinked_kernels"))
         return gt_usage_error(call->program, "argument --linked_kernels_only: not allowed with argument "
                                              "--include_unlinked_kernels");
@@ -208,7 +207,7 @@ gt_exit gt_pytorch_check(const gt_call *call)
 
 /* ---- the report ---- */
 
-static void note_tree(const gt_report *report)
+void gt_pytorch_note_tree(const gt_report *report)
 {
     const char *with_python = gt_pytorch_needs_python(&report->options.pytorch) ? "True" : "False";
     gt_journal_print("Building tree with add_python_func=%s", with_python);
@@ -246,7 +245,7 @@ static bool draw_plots(const void *context, const gt_table_list *tables, gt_outp
 
 bool gt_pytorch_report(const gt_trace_call *trace, gt_error *error)
 {
-    static const gt_report_hooks hooks = {.was_read = note_tree, .write_more = draw_plots};
+    static const gt_report_hooks hooks = {.was_read = gt_pytorch_note_tree, .write_more = draw_plots};
     return gt_trace_make_report(trace, GT_TRACE_PYTORCH, &hooks, error);
 }
 

@@ -6,11 +6,12 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "cli/common.h"
 #include "cli/inputs/inputs.h"
 #include "cli/queried.h"
 #include "cli/traces.h"
-#include "crew/crew.h"
+#include "procs/procs.h"
 #include "index/checksum.h"
 #include "input/files.h"
 #include "os/paths.h"
@@ -35,7 +36,7 @@ static const gt_option output_options[] = {
     {"format", GT_OPTION_STRING, "FORMAT", "table",
      "print or write the answer as table, csv, json (a list of objects), jsonl (an object per line) or md",
      .choices = "table|csv|json|jsonl|md"},
-    {"csv_safe", GT_OPTION_FLAG, NULL, NULL, GT_CSV_SAFE_HELP, .needs = "output"},
+    GT_CSV_SAFE_OPTIONS("output,format=csv"),
     {"output_db", GT_OPTION_STRING, "PATH", NULL,
      "keep the SQLite database that is asked, with all sheets of all traces, in PATH",
      .ending = GT_DATABASE_ENDINGS},
@@ -155,35 +156,20 @@ static bool check_arguments(job *j, gt_error *error)
 
 /* ---- names of traces ---- */
 
-/* The last name of a path, without '/' at the end. */
-static char *name_of(const char *path)
-{
-    size_t end = strlen(path);
-    while (end > 1 && path[end - 1] == '/') end--;
-    size_t begin = end;
-    while (begin && path[begin - 1] != '/') begin--;
-    return begin < end ? gt_format("%.*s", (int)(end - begin), path + begin) : gt_strdup(path);
-}
-
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* Traces are named by their file names; if two of these are equal, all by their paths. */
 static void name_traces(job *j)
 {
     size_t count = j->traces.count;
     char **names = gt_alloc(count * sizeof *names);
     bool clash = false;
-    for (size_t i = 0; i < count; i++) names[i] = j->names[i] = name_of(j->traces.items[i].path);
-    qsort(names, count, sizeof *names, by_text);
+    for (size_t i = 0; i < count; i++) names[i] = j->names[i] = gt_path_last_name(j->traces.items[i].path);
+    qsort(names, count, sizeof *names, gt_by_cstr);
     for (size_t i = 1; i < count; i++) clash |= strcmp(names[i - 1], names[i]) == 0;
     for (size_t i = 0; clash && i < count; i++) {
         gt_free(j->names[i]);
         names[i] = j->names[i] = gt_strdup(j->traces.items[i].path);
     }
-    if (clash) qsort(names, count, sizeof *names, by_text);
+    if (clash) qsort(names, count, sizeof *names, gt_by_cstr);
     for (size_t i = 1; clash && i < count; i++)
         if (strcmp(names[i - 1], names[i]) == 0)
             gt_warn("%s: given twice, so its rows are there twice", names[i]);
@@ -245,7 +231,8 @@ static bool item_is_usable(void *context, size_t index, const gt_image *image)
  * that the user keeps have everything that other statements need. */
 static char *key_of(const job *j)
 {
-    static const char *const others[] = {"sql_file", "timeout", "output", "format", "csv_safe", "output_db"};
+    static const char *const others[] = {"sql_file", "timeout",     "output",   "format",
+                                         "csv_safe", "no_csv_safe", "output_db"};
     gt_call call = *j->call;
     for (gt_option_walk at = {.syntax = call.arguments.syntax}; gt_option_next(&at);)
         for (size_t i = 0; i < GT_LENGTH(others); i++)
@@ -324,9 +311,20 @@ static gt_terminal terminal_of(FILE *file, bool is_file)
 {
     enum { WHOLE_LINES = 1 << 30 };
     gt_terminal terminal = gt_terminal_for(file);
-    bool is_terminal = isatty(gt_print_descriptor(file)) && !gt_crew_is_several();
+    bool is_terminal = isatty(gt_print_descriptor(file)) && !gt_procs_is_several();
     if (is_file || (!is_terminal && !getenv("COLUMNS"))) terminal.width = WHOLE_LINES;
     return terminal;
+}
+
+/* Of a statement that does not stop: another thread is inside SQLite, so nothing can be freed. Unfinished
+ * files are removed (cleanup.c). */
+static void end_process(const gt_query_limit *limit)
+{
+    gt_error error;
+    gt_query_fail_late(limit, &error);
+    if (gt_procs_is_several()) gt_procs_fail("%s", error.text);
+    fprintf(stderr, "gputally: %s\n", error.text);
+    quick_exit(GT_EXIT_FAILED);
 }
 
 static bool write_answer(job *j, gt_query_written *written, gt_error *error)
@@ -343,8 +341,8 @@ static bool write_answer(job *j, gt_query_written *written, gt_error *error)
     gt_query_writer *writer = gt_query_writer_open(format, path ? j->output : NULL, path, &terminal, error);
     if (!writer) return false;
     gt_query_sink sink = gt_query_writer_sink(writer);
-    int64_t seconds = gt_arguments_int(arguments, "timeout");
-    bool ok = j->sql ? gt_query_run(j->query, j->sql, seconds, &sink, error)
+    const gt_query_limit limit = {gt_arguments_int(arguments, "timeout"), end_process};
+    bool ok = j->sql ? gt_query_run(j->query, j->sql, &limit, &sink, error)
                      : gt_query_tables(j->query, &sink, error);
     return gt_query_writer_close(writer, ok, written, error);
 }

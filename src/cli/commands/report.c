@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "cli/common.h"
 #include "cli/earlier_sheets.h"
 #include "cli/inputs/inputs.h"
@@ -21,18 +22,34 @@
 static const gt_option report_options[] = {
     {"linked_kernels_only", GT_OPTION_FLAG, NULL, NULL,
      "count only GPU events with a launch in the timeline of a PyTorch trace, as `gputally pytorch` does"},
+    {"eager_trace", GT_OPTION_EACH, "FILE", NULL,
+     "find the ops of kernels that CUDA and HIP graphs replay also with FILE, a trace of the same model "
+     "without graphs; repeatable",
+     .needs = "!no_graph_ops"},
+    {"capture_folder", GT_OPTION_STRING, "DIR", NULL,
+     "find them with the graph-capture traces of DIR (default: the folder " GT_CAPTURE_FOLDER
+     " next to the trace, if there is one)"},
+    {"no_captures", GT_OPTION_FLAG, NULL, NULL,
+     "do not look for the folder " GT_CAPTURE_FOLDER " next to the trace"},
+    {"no_graph_ops", GT_OPTION_FLAG, NULL, NULL,
+     "count kernels of graphs for the call that launches the graph, or merge captures as `gputally "
+     "pytorch-inference` does"},
+    {"group_by_parent_module", GT_OPTION_FLAG, NULL, NULL,
+     "group ops of a PyTorch trace also by the nn.Module that called them; implies --no_graph_ops"},
 };
 static const gt_option findings_options[] = {
     {"output_json", GT_OPTION_STRING, "PATH", NULL,
      "write findings and all sheets as JSON to PATH (docs/json.md); of several traces, one file per trace "
-     "into "
-     "the folder PATH"},
+     "into the folder PATH; - is standard output"},
+    GT_JSON_SHEETS_OPTION,
     {"output_md", GT_OPTION_STRING, "PATH", NULL,
-     "write verdict, findings, idle causes and timeline as Markdown to PATH, or into the folder PATH"},
+     "write verdict, findings, idle causes and timeline as Markdown to PATH, or into the folder PATH; - is "
+     "standard output"},
     {"output_html", GT_OPTION_STRING, "PATH", NULL,
      "write the page, which opens in any browser, to PATH (docs/page.md), or into the folder PATH (default: "
      "beside each workbook, with the ending .html)"},
     {"no_html", GT_OPTION_FLAG, NULL, NULL, "write no page"},
+    {"print", GT_OPTION_FLAG, NULL, NULL, "write no files, only print"},
     {"strict_trust", GT_OPTION_FLAG, NULL, NULL,
      "exit with 4 if a trace gets the verdict \"do not trust\"; its report is written all the same",
      .needs = "!no_findings"},
@@ -46,7 +63,7 @@ static const gt_option findings_options[] = {
      "omit findings, causes of idle time and the verdict on the trace"},
 };
 static const gt_option_group findings_group = {"Findings", findings_options, GT_LENGTH(findings_options)};
-const gt_option_group gt_report_timeline_group = {"PyTorch timeline", report_options,
+const gt_option_group gt_report_timeline_group = {"PyTorch timeline and graphs", report_options,
                                                   GT_LENGTH(report_options)};
 
 /* Options of one kind of report have no effect on the others; shared options mean the same in each. */
@@ -89,10 +106,11 @@ typedef struct inputs {
     gt_profile_list profiles;
     struct folder {
         const char *path;
-        gt_trace_folder traces;
-        gt_rank_stow *stow;   /* owned; of its ranks; NULL: it has none */
-        gt_kept_print *lines; /* the same */
-    } * folders;              /* with PyTorch traces */
+        char *name;             /* begins the names of its outputs; NULL: the only folder */
+        char *steps;            /* ends those names: "_steps_5-7"; NULL: the only run */
+        gt_trace_folder traces; /* of one run, if there are several in the folder */
+        gt_kept_print *lines;   /* owned; of its ranks; NULL: it has none */
+    } * folders;                /* with PyTorch traces */
     size_t folder_count, folder_capacity;
 } inputs;
 
@@ -105,7 +123,6 @@ static void add_item(inputs *in, const char *path, int64_t rank)
 static void add_rank(inputs *in, const char *path, int64_t rank, const struct folder *folder)
 {
     add_item(in, path, rank);
-    in->items[in->count - 1].stow = folder->stow;
     in->items[in->count - 1].lines = folder->lines;
 }
 
@@ -136,6 +153,16 @@ static void warn_of_unreadable(const gt_trace_folder *found)
         gt_warn("%s; this trace is not in the report", found->unreadable[i].problem);
 }
 
+/* The traces of a folder, or of one of several runs in it. */
+static void add_run(inputs *in, const char *path, gt_trace_folder traces)
+{
+    struct folder folder = {.path = path, .traces = traces};
+    if (traces.are_ranks) folder.lines = gt_alloc_zero(1, sizeof *folder.lines);
+    for (size_t i = 0; i < traces.count; i++)
+        add_rank(in, traces.paths[i], traces.are_ranks ? traces.ranks[i] : -1, &folder);
+    GT_PUSH(in->folders, in->folder_count, in->folder_capacity, folder);
+}
+
 static bool add_folder(inputs *in, const char *path, gt_error *error)
 {
     size_t skipped = in->profiles.skipped_count;
@@ -144,32 +171,31 @@ static bool add_folder(inputs *in, const char *path, gt_error *error)
         gt_folder_warn_of_others(path);
         return true;
     }
-    struct folder folder = {.path = path};
-    gt_trace_folder_find(&folder.traces, path, true);
-    const gt_trace_folder *found = &folder.traces;
-    if (found->are_ranks) {
-        folder.stow = gt_rank_stow_new();
-        folder.lines = gt_alloc_zero(1, sizeof *folder.lines);
+    gt_trace_folder found;
+    size_t count;
+    gt_trace_folder_find(&found, path, true);
+    gt_trace_folder *runs = gt_trace_folder_split(&found, &count);
+    warn_of_unreadable(&found);
+    bool any = found.count;
+    if (runs) {
+        char *which = gt_trace_runs_describe(runs, count);
+        gt_info("%s: %s", path, which);
+        gt_free(which);
+        /* Which run the unreadable files belong to is unknown. */
+        runs[0].unreadable = found.unreadable;
+        runs[0].unreadable_count = found.unreadable_count;
+        found.unreadable = NULL;
+        found.unreadable_count = 0;
+        gt_trace_folder_free(&found);
     }
-    for (size_t i = 0; i < found->count; i++)
-        add_rank(in, found->paths[i], found->are_ranks ? found->ranks[i] : -1, &folder);
-    warn_of_unreadable(found);
-    GT_PUSH(in->folders, in->folder_count, in->folder_capacity, folder);
-    return found->count || (!gt_nsys_fail_folder(path, error) &&
-                            gt_fail(error,
-                                    "%s: no rocprofv3 files, JAX profile, Nsight Systems export or PyTorch "
-                                    "traces in this folder",
-                                    path));
-}
-
-/* The last name of a path: "runs/a/" gives "a". */
-static char *folder_name(const char *path)
-{
-    size_t len = strlen(path);
-    while (len > 1 && path[len - 1] == '/') len--;
-    size_t begin = len;
-    while (begin > 0 && path[begin - 1] != '/') begin--;
-    return gt_format("%.*s", (int)(len - begin), path + begin);
+    for (size_t i = 0; i < count; i++) add_run(in, path, runs[i]);
+    if (!runs) add_run(in, path, found);
+    gt_free(runs); /* what was in it is now in the list of folders */
+    return any || (!gt_nsys_fail_folder(path, error) &&
+                   gt_fail(error,
+                           "%s: no rocprofv3 files, JAX profile, Nsight Systems export or PyTorch "
+                           "traces in this folder",
+                           path));
 }
 
 static char *rank_label(const char *folder, int64_t rank)
@@ -177,23 +203,34 @@ static char *rank_label(const char *folder, int64_t rank)
     return gt_format("%s%srank%" PRId64, folder ? folder : "", folder ? "_" : "", rank);
 }
 
+/* a, a_steps_5-7, or only steps_5-7 if all runs are in one folder. */
+static void name_folders(inputs *in)
+{
+    bool several = false;
+    for (size_t f = 1; f < in->folder_count; f++)
+        several |= in->folders[f].path != in->folders[0].path; /* the pointer: two arguments may be equal */
+    for (size_t f = 0; f < in->folder_count; f++) {
+        struct folder *folder = &in->folders[f];
+        const char *steps = folder->traces.steps;
+        char *own = several ? gt_path_last_name(folder->path) : gt_strdup("");
+        if (steps) folder->steps = gt_format("_%s", steps);
+        if (steps) folder->steps[strcspn(folder->steps, " ")] = '_';
+        if (several || steps) folder->name = gt_format("%s%s", own, !steps ? "" : folder->steps + !several);
+        gt_free(own);
+    }
+}
+
 /* Names the CSV folders of ranks: rank0, or a_rank0 if there are several folders. */
 static void label_ranks(inputs *in)
 {
     for (size_t f = 0, at = 0; f < in->folder_count; f++) {
         const gt_trace_folder *traces = &in->folders[f].traces;
-        char *name = in->folder_count > 1 ? folder_name(in->folders[f].path) : NULL;
+        const char *name = in->folders[f].name;
         for (size_t i = 0; gt_trace_folder_is_of_ranks(traces) && i < traces->count; i++) {
             while (in->items[at].path != traces->paths[i]) at++; /* both in the order of the arguments */
             in->items[at].label = rank_label(name, traces->ranks[i]);
         }
-        gt_free(name);
     }
-}
-
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
 /* Whether two traces without a label would get the same folder of CSV files. */
@@ -208,7 +245,7 @@ static bool names_clash(const inputs *in)
         names[count] = gt_path_name(stems[count]);
         count++;
     }
-    if (count) qsort(names, count, sizeof *names, by_text);
+    if (count) qsort(names, count, sizeof *names, gt_by_cstr);
     bool clash = false;
     for (size_t i = 1; i < count; i++) clash |= strcmp(names[i - 1], names[i]) == 0;
     for (size_t i = 0; i < count; i++) gt_free(stems[i]);
@@ -224,7 +261,7 @@ static void label_by_path(inputs *in)
     if (!names_clash(in)) return;
     for (size_t f = 0, at = 0; f < in->folder_count; f++) {
         const gt_trace_folder *traces = &in->folders[f].traces;
-        char *name = in->folder_count > 1 ? folder_name(in->folders[f].path) : NULL;
+        const char *name = in->folders[f].name;
         for (size_t i = 0; !traces->are_ranks && i < traces->count; i++) {
             while (in->items[at].path != traces->paths[i]) at++; /* both in the order of the arguments */
             char *stem = gt_trace_stem(traces->paths[i]);
@@ -233,7 +270,6 @@ static void label_by_path(inputs *in)
             in->items[at].label = gt_format("%s%s%s", name ? name : "", name ? "/" : "", below);
             gt_free(stem);
         }
-        gt_free(name);
     }
 }
 
@@ -245,7 +281,8 @@ static void free_inputs(inputs *in)
     }
     for (size_t i = 0; i < in->folder_count; i++) {
         gt_trace_folder_free(&in->folders[i].traces);
-        gt_rank_stow_free(in->folders[i].stow);
+        gt_free(in->folders[i].name);
+        gt_free(in->folders[i].steps);
         if (in->folders[i].lines) gt_print_drop(in->folders[i].lines);
         gt_free(in->folders[i].lines);
     }
@@ -256,45 +293,58 @@ static void free_inputs(inputs *in)
 
 /* ---- the collectives of a folder ---- */
 
-/* FOLDER/collective.findings.json beside the files of the ranks; NULL if the option is not given. */
-static char *answers_path(const gt_call *call, const char *option, const char *label, const char *ending)
+/* The CSV files in their own folder and the JSON and Markdown files next to those of the ranks; without any
+ * of them, nccl_analysis_report.xlsx in the folder of the traces. */
+static gt_destinations collective_destinations(const gt_call *call, const struct folder *folder)
 {
-    const char *folder = gt_arguments_string(&call->arguments, option);
-    if (!folder) return NULL;
-    return gt_format("%s%s%s%s", folder, folder[strlen(folder) - 1] == '/' ? "" : "/", label, ending);
-}
-
-/* The CSV files in their own folder and the JSON and Markdown files beside those of the ranks; without any of
- * them, nccl_analysis_report.xlsx in the folder of the traces. */
-static gt_destinations collective_destinations(const gt_call *call, const char *folder, size_t folder_count)
-{
-    const char *csvs = gt_arguments_string(&call->arguments, "output_csvs_dir");
-    char *label = gt_all_ranks_label(folder, folder_count > 1);
-    gt_destinations to = {.json_path = answers_path(call, "output_json", label, ".findings.json"),
-                          .md_path = answers_path(call, "output_md", label, ".findings.md"),
-                          .with_charts = true};
-    to.html_path = answers_path(call, "output_html", label, ".html");
+    enum { MANY = 2 }; /* traces: a file in the folder that the option names */
+    const char *csvs = gt_arguments_string(&call->arguments, "output_csvs_dir"), *path = folder->path;
+    if (gt_arguments_flag(&call->arguments, "print")) return (gt_destinations){0};
+    char *label = gt_format("%s%scollective", folder->name ? folder->name : "", folder->name ? "_" : "");
+    gt_destinations to = {.json_path =
+                              gt_answers_path(call, "output_json", path, label, MANY, ".findings.json"),
+                          .md_path = gt_answers_path(call, "output_md", path, label, MANY, ".findings.md"),
+                          .with_charts = true,
+                          .sheets_optional = true};
+    gt_destinations_choose_sheets(&to, &call->arguments);
+    to.html_path = gt_answers_path(call, "output_html", path, label, MANY, ".html");
     if (csvs) {
         to.csvs_dir = gt_format("%s/%s", csvs, label);
         to.warn_of_earlier = true;
     } else if (!to.json_path && !to.md_path && !to.html_path) {
-        const char *slash = folder[strlen(folder) - 1] == '/' ? "" : "/";
-        to.xlsx_path = gt_format("%s%s" GT_COLLECTIVE_WORKBOOK, folder, slash);
-        if (!gt_arguments_flag(&call->arguments, "no_html"))
-            to.html_path = gt_format("%s%s" GT_COLLECTIVE_PAGE, folder, slash);
+        const char *slash = path[strlen(path) - 1] == '/' ? "" : "/";
+        char *stem =
+            gt_format("%s%s" GT_COLLECTIVE_STEM "%s", path, slash, folder->steps ? folder->steps : "");
+        to.xlsx_path = gt_format("%s.xlsx", stem);
+        if (!gt_arguments_flag(&call->arguments, "no_html")) to.html_path = gt_format("%s.html", stem);
+        gt_free(stem);
     }
     gt_free(label);
     return to;
 }
 
-/* The JSON file about all ranks of a folder in which too few can be read. */
-static void write_too_few(const gt_call *call, const inputs *in, const struct folder *folder)
+/* Why there is no report of all ranks although there are traces of ranks; NULL if that is no failure. */
+static char *find_failure(const struct folder *folder)
 {
-    if (folder->traces.are_ranks || !gt_trace_folder_is_of_ranks(&folder->traces)) return;
-    gt_destinations to = collective_destinations(call, folder->path, in->folder_count);
-    gt_error_write(to.json_path, folder->path, "no collective report: less than two traces can be read",
-                   GT_EXIT_FAILED);
+    const gt_trace_folder *traces = &folder->traces;
+    if (traces->are_ranks) return NULL;
+    if (traces->count > 1 && traces->why_not && gt_trace_folder_has_ranks(traces))
+        return gt_format("no collective report, because the traces are not one per rank: %s",
+                         traces->why_not);
+    return traces->unreadable_count && gt_trace_folder_is_of_ranks(traces)
+               ? gt_strdup("no collective report: less than two traces can be read")
+               : NULL;
+}
+
+/* The JSON file about all ranks of a folder, if it has no report. */
+static void write_failure(const gt_call *call, const struct folder *folder)
+{
+    char *failure = find_failure(folder);
+    if (!failure) return;
+    gt_destinations to = collective_destinations(call, folder);
+    gt_error_write(to.json_path, folder->path, failure, GT_EXIT_FAILED);
     gt_destinations_free(&to);
+    gt_free(failure);
 }
 
 static bool has_rank(const gt_trace_folder *traces, int64_t rank)
@@ -310,22 +360,21 @@ static void write_unreadable(const gt_call *call, const inputs *in, const struct
 {
     const gt_trace_folder *traces = &folder->traces;
     bool by_rank = gt_trace_folder_is_of_ranks(traces) && trace->rank >= 0 && !has_rank(traces, trace->rank);
-    char *name = in->folder_count > 1 ? folder_name(folder->path) : NULL;
-    char *label = by_rank ? rank_label(name, trace->rank) : NULL;
+    char *label = by_rank ? rank_label(folder->name, trace->rank) : NULL;
     char *path = gt_answers_path(call, "output_json", trace->path, label, in->count, ".findings.json");
     gt_error_write(path, trace->path, trace->problem, GT_EXIT_FAILED);
     gt_free(path);
     gt_free(label);
-    gt_free(name);
 }
 
 static void write_errors(const gt_call *call, const inputs *in)
 {
-    for (size_t f = 0; call->has_more_traces && f < in->folder_count; f++) {
+    if (gt_output_is_sent(gt_arguments_string(&call->arguments, "output_json"))) return; /* takes one error */
+    for (size_t f = 0; (call->has_more_traces || in->count > 1) && f < in->folder_count; f++) {
         const struct folder *folder = &in->folders[f];
         for (size_t i = 0; i < folder->traces.unreadable_count; i++)
             write_unreadable(call, in, folder, &folder->traces.unreadable[i]);
-        write_too_few(call, in, folder);
+        write_failure(call, folder);
     }
 }
 
@@ -352,21 +401,43 @@ static char **find_pages(const gt_call *call, const inputs *in, const gt_trace_f
     return pages;
 }
 
+/* What was kept of the ranks of a folder, by rank, taken from their items. */
+static gt_rank_collectives **take_collectives(const inputs *in, const gt_trace_folder *traces,
+                                              size_t rank_count)
+{
+    gt_rank_collectives **ranks = gt_alloc_zero(rank_count, sizeof *ranks);
+    for (size_t i = 0, at = 0; i < traces->count; i++) {
+        while (in->items[at].path != traces->paths[i]) at++; /* both in the same order */
+        ranks[traces->ranks[i]] = in->items[at].collectives;
+        in->items[at].collectives = NULL;
+    }
+    return ranks;
+}
+
 static gt_exit report_collectives(const gt_call *call, inputs *in, const struct folder *folder,
                                   unsigned threads)
 {
-    gt_rank_files files = gt_trace_folder_ranks(&folder->traces, folder->path);
-    gt_destinations to = collective_destinations(call, folder->path, in->folder_count);
+    const char *steps = folder->traces.steps;
+    char *own = gt_path_last_name(folder->path);
+    char *title = steps ? gt_format("%s, %s", own, steps) : gt_strdup(folder->path);
+    gt_free(own);
+    gt_rank_files files = gt_trace_folder_ranks(&folder->traces, title);
+    gt_destinations to = collective_destinations(call, folder);
     char **pages = find_pages(call, in, &folder->traces, files.count, to.html_path);
+    gt_rank_collectives **ready = take_collectives(in, &folder->traces, files.count);
     bool is_written = false, quiet = gt_arguments_flag(&call->arguments, "quiet");
-    gt_exit status = gt_collective_of_ranks(call, &files, folder->stow, (const char *const *)pages, &to,
-                                            threads, &is_written);
+    gt_exit status = gt_collective_of_ranks(call, folder->path, &files, ready, (const char *const *)pages,
+                                            &to, threads, &is_written);
     for (size_t i = 0; i < files.count; i++) gt_free(pages[i]);
     gt_free(pages);
+    for (size_t i = 0; i < files.count; i++) gt_rank_collectives_free(ready[i]);
+    gt_free(ready);
     if (!quiet) putchar('\n');
     gt_print_kept(folder->lines);
     /* The last line names the page to open first. */
-    if (!quiet && is_written && to.html_path) printf("all ranks: %s\n", to.html_path);
+    if (!quiet && is_written && to.html_path)
+        printf("all ranks%s%s: %s\n", steps ? ", " : "", steps ? steps : "", to.html_path);
+    gt_free(title);
     gt_destinations_free(&to);
     gt_rank_files_free(&files);
     return status;
@@ -387,13 +458,15 @@ static gt_exit report_folders(const gt_call *call, inputs *in, unsigned threads)
         const gt_trace_folder *traces = &in->folders[i].traces;
         gt_exit status = traces->unreadable_count ? GT_EXIT_FAILED : GT_EXIT_DONE;
         gt_exit collectives = GT_EXIT_DONE;
+        bool has_none = !traces->are_ranks && traces->count > 1 && traces->why_not;
         if (traces->are_ranks)
             collectives = report_collectives(call, in, &in->folders[i], threads);
         else if (traces->count == 1)
             gt_trace_folder_warn_alone(traces, in->folders[i].path);
-        else if (traces->why_not)
+        else if (has_none)
             gt_warn("%s: no collective report, because the traces are not one per rank: %s",
                     in->folders[i].path, traces->why_not);
+        if (has_none && gt_trace_folder_has_ranks(traces)) status = GT_EXIT_FAILED;
         if (collectives > status) status = collectives;
         if (status > worst) worst = status;
     }
@@ -419,8 +492,21 @@ static void warn_of_earlier_ranks(const gt_call *call, const inputs *in)
     gt_free(labels);
 }
 
+/* --print with the name of a file is a contradiction. */
+static gt_exit check_print(const gt_call *call)
+{
+    static const char *const outputs[] = {"output_xlsx_path", "output_csvs_dir", "output_db",
+                                          "output_json",      "output_md",       "output_html"};
+    for (size_t i = 0; gt_arguments_flag(&call->arguments, "print") && i < GT_LENGTH(outputs); i++)
+        if (gt_arguments_string(&call->arguments, outputs[i]))
+            return gt_usage_error(call->program, "argument --print: not allowed with argument --%s",
+                                  outputs[i]);
+    return GT_EXIT_DONE;
+}
+
 gt_exit gt_cmd_report(const gt_call *call)
 {
+    if (check_print(call) != GT_EXIT_DONE) return GT_EXIT_USAGE;
     if (gt_pytorch_check(call) != GT_EXIT_DONE) return GT_EXIT_USAGE;
     if (gt_arguments_flag(&call->arguments, "no_html") &&
         gt_arguments_string(&call->arguments, "output_html"))
@@ -443,6 +529,7 @@ gt_exit gt_cmd_report(const gt_call *call)
     gt_call own = *call;
     own.has_more_traces = has_more_traces(&in);
     if (found) {
+        name_folders(&in);
         label_ranks(&in);
         label_by_path(&in);
         if (expected->given && !in.folder_count)

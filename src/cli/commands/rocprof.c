@@ -18,7 +18,7 @@ static const gt_option report_options[] = {
     {"kernel_details", GT_OPTION_FLAG, NULL, NULL,
      "add the sheet kernel_details: every dispatch with its grid and block sizes"},
     {"topk_kernels", GT_OPTION_INT, "K", NULL, "keep only the K longest dispatches in kernel_details",
-     .needs = "kernel_details"},
+     .minimum = "0", .needs = "kernel_details"},
     {"disable_kernel_summary", GT_OPTION_FLAG, NULL, NULL,
      "omit the sheets kernel_summary and kernel_summary_by_category (in `gputally report` also of a PyTorch "
      "trace)"},

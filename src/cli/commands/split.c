@@ -144,8 +144,9 @@ gt_exit gt_cmd_split(const gt_call *call)
     const char *dir = gt_arguments_string(&call->arguments, "output_dir");
     gt_output *output = gt_output_new();
     gt_split_result result;
-    bool made =
-        gt_split(output, path, dir, &options, &read, &result, &error) && gt_output_commit(output, &error);
+    bool is_split = gt_split(output, path, dir, &options, &read, &result, &error);
+    if (!is_split) gt_call_explain_format(call, path, &error);
+    bool made = is_split && gt_output_commit(output, &error);
     if (made && !gt_arguments_flag(&call->arguments, "quiet")) show(&result, output, dir);
     gt_output_free(output);
     if (made) return GT_EXIT_DONE;

@@ -5,10 +5,70 @@
  * valid gets what is valid so far. */
 #include "cli/completion/completion.h"
 
+#include "model/arch.h"
+#include "model/model.h"
 #include "os/paths.h"
+#include "run/plan/context.h"
+#include "run/plan/plan.h"
 
 #include <string.h>
 #include <strings.h>
+
+typedef void choice_taker(void *context, const char *value, const char *text);
+
+/* ---- values of options ---- */
+
+static void each_gpu(choice_taker *take, void *context)
+{
+    size_t count;
+    const gt_gpu_arch *gpus = gt_gpu_archs(&count);
+    for (size_t i = 0; i < count; i++) take(context, gpus[i].name, "");
+}
+
+static void each_op(choice_taker *take, void *context)
+{
+    size_t count;
+    const gt_model *const *ops = gt_op_list(&count);
+    for (size_t i = 0; i < count; i++) take(context, ops[i]->name, "");
+}
+
+static void each_tool(choice_taker *take, void *context)
+{
+    for (size_t i = 0; i < gt_tool_count(); i++) take(context, gt_tool_name(i), gt_tool_purpose(i));
+}
+
+static void each_context(choice_taker *take, void *context)
+{
+    for (size_t i = 0; i < gt_config_count; i++) take(context, gt_configs[i].name, gt_configs[i].purpose);
+}
+
+static const struct {
+    const char *name;
+    void (*each)(choice_taker *take, void *context);
+} lists[] = {{"@gpus", each_gpu}, {"@ops", each_op}, {"@tools", each_tool}, {"@contexts", each_context}};
+
+static bool is_named(const char *name, const char *text, size_t len)
+{
+    return strlen(name) == len && memcmp(name, text, len) == 0;
+}
+
+/* Calls `take` for each value of gt_option.choices, in their order, with the items of lists: @gpus, @ops,
+ * @tools, @contexts. `text` says what the value means; "" if that is unknown. */
+static void choices_each(const char *choices, choice_taker *take, void *context)
+{
+    for (const char *at = choices; at && *at; at += *at == '|') {
+        size_t len = strcspn(at, "|"), i = 0;
+        while (i < GT_LENGTH(lists) && !is_named(lists[i].name, at, len)) i++;
+        if (i < GT_LENGTH(lists)) {
+            lists[i].each(take, context);
+        } else if (len) {
+            char value[64];
+            snprintf(value, sizeof value, "%.*s", (int)len, at);
+            take(context, value, "");
+        }
+        at += len;
+    }
+}
 
 /* ---- what is offered ---- */
 
@@ -150,7 +210,7 @@ static void offer_values(offer *o, const gt_option *option)
         fputs("none\n", o->out); /* no other value is valid */
     else
         offer_files_of(o->out, option);
-    gt_choices_each(option->choices, take_choice, o);
+    choices_each(option->choices, take_choice, o);
 }
 
 /* ---- arguments of a command ---- */
@@ -201,7 +261,7 @@ static void offer_files_of_command(offer *o, const gt_syntax *syntax, size_t fil
         fputs("none\n", o->out);
     } else if (syntax->file_choices) {
         fputs("none\n", o->out);
-        gt_choices_each(syntax->file_choices, take_choice, o);
+        choices_each(syntax->file_choices, take_choice, o);
     } else if (strstr(syntax->files, "SWEEP") || strstr(syntax->files, "DIR")) {
         fputs("folders\n", o->out);
     } else {

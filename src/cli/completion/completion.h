@@ -21,12 +21,4 @@ void gt_complete(FILE *out, size_t at, char **words, size_t count);
 /* The script of a shell; false if there is none. */
 bool gt_completion_script(FILE *out, const char *shell);
 
-/* ---- lists of values (choices.c) ---- */
-
-typedef void gt_choice_taker(void *context, const char *value, const char *text);
-/* Calls `take` for each value of gt_option.choices, in their order, with the items of lists: @gpus, @ops,
- * @tools,
- * @contexts. `text` says what the value means; "" if nobody knows. */
-void gt_choices_each(const char *choices, gt_choice_taker *take, void *context);
-
 #endif

@@ -10,7 +10,6 @@
 #include "os/paths.h"
 #include "report/report.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 

@@ -2,13 +2,13 @@
  * of the log. */
 #include "cli/inputs/inputs.h"
 
+#include "base/interner.h"
 #include "compat/python_literal.h"
 #include "base/memory.h"
 #include "input/json/record.h"
 #include "os/paths.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,19 +20,14 @@ static bool is_file(const char *path)
     return stat(path, &status) == 0 && S_ISREG(status.st_mode);
 }
 
-static bool has_suffix(const char *name, const char *ending)
-{
-    size_t len = strlen(name), size = strlen(ending);
-    return len > size && strcmp(name + len - size, ending) == 0;
-}
-
 /* The first file by name that ends like this, or NULL. */
 static char *find_in(const char *folder, const char *ending)
 {
     DIR *dir = opendir(folder);
     char *best = NULL;
     for (struct dirent *entry; dir && (entry = readdir(dir));)
-        if (has_suffix(entry->d_name, ending) && (!best || strcmp(entry->d_name, gt_path_name(best)) < 0)) {
+        if (gt_has_ending(entry->d_name, ending) &&
+            (!best || strcmp(entry->d_name, gt_path_name(best)) < 0)) {
             char *path = gt_format("%s/%s", folder, entry->d_name);
             if (gt_path_may_open(path)) {
                 gt_free(best);
@@ -69,9 +64,7 @@ static char *python_text(gt_str json)
     if (!json.len) return gt_strdup("None");
     gt_buffer text = {0};
     gt_python_add_json(&text, json, GT_PYTHON_LISTS);
-    char *copy = gt_strdup(gt_buffer_str(&text).bytes);
-    gt_buffer_free(&text);
-    return copy;
+    return gt_buffer_take(&text);
 }
 
 static bool read_manifest(gt_capture *c, const char *path, gt_error *error)

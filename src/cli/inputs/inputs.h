@@ -122,9 +122,12 @@ void gt_own_ranks_warn(const char *const *paths, const gt_distributed_info *own,
 void gt_own_ranks_settle(const char *const *paths, int64_t *ranks, size_t count, bool by_names);
 
 /* Warns that a trace is skipped because another file in its folder, `taken`, has the same name but for the
- * ending. A trace beside its compressed copy is usual. Two traces with one name are a mistake, and only the
+ * ending. A trace next to its compressed copy is usual. Two traces with one name are a mistake, and only the
  * user knows which one counts: the message says whether the contents differ. */
 void gt_trace_warn_second(const char *path, const char *taken);
+/* The same about a trace of the same rank with another name, if its contents are the same; otherwise false.
+ */
+bool gt_trace_warn_copy(const char *path, const char *taken);
 
 /* ---- the PyTorch traces of a folder ---- */
 
@@ -144,13 +147,24 @@ typedef struct gt_trace_folder {
     int64_t *ranks; /* of the paths, if are_ranks */
     bool are_ranks; /* several traces, each of another rank */
     char *why_not;  /* in words: what does not fit; NULL if are_ranks or with less than two traces */
+    char *steps;    /* of one run of several: "steps 5-7"; NULL: the only one */
     gt_unreadable_trace *unreadable; /* in the order of the search */
     size_t unreadable_count, unreadable_capacity;
 } gt_trace_folder;
 
-/* Finds the traces in the folder; if it has none and `also_below`, those in the folders in it. */
+/* Finds the traces in the folder; if it has none and `also_below`, those in the folders in it. Copies of a
+ * trace are left out, with a warning. */
 void gt_trace_folder_find(gt_trace_folder *found, const char *folder, bool also_below);
 void gt_trace_folder_free(gt_trace_folder *found);
+/* Of a folder whose traces are not one per rank because there are several cycles of the profiler's schedule:
+ * the runs that they are, in the order of their steps, each as a folder of its own (cycles.c). NULL if they
+ * cannot be told apart; then why_not may say more than before. */
+gt_trace_folder *gt_trace_folder_split(gt_trace_folder *found, size_t *count);
+void gt_trace_runs_free(gt_trace_folder *runs, size_t count);
+/* "2 runs, told apart by their steps: steps 5-7 (4 ranks), steps 12-14 (4 ranks)"; the caller frees it. */
+char *gt_trace_runs_describe(const gt_trace_folder *runs, size_t count);
+/* Whether the traces say that they are ranks. */
+bool gt_trace_folder_has_ranks(const gt_trace_folder *found);
 /* Whether the traces are one per rank if those that cannot be read count, too, by their names. */
 bool gt_trace_folder_is_of_ranks(const gt_trace_folder *found);
 /* Warns if other ranks ran than that of the only trace. */

@@ -1,5 +1,5 @@
 /* PyTorch traces in a folder whose report is about files of another profiler. A JAX profile has Chrome traces
- * of its own beside it, which are no traces of PyTorch: HOST.trace.json.gz and perfetto_trace.json.gz. */
+ * of its own next to it, which are no traces of PyTorch: HOST.trace.json.gz and perfetto_trace.json.gz. */
 #include "cli/inputs/inputs.h"
 
 #include "base/log.h"

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/team.h"
 #include "input/chrome/kineto.h"
 #include "input/detect.h"
@@ -47,17 +48,11 @@ gt_distributed_info *gt_own_ranks_find(const char *const *paths, size_t count)
     return s.own;
 }
 
-static int by_number(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 bool gt_ranks_are_unique(const int64_t *ranks, size_t count)
 {
     int64_t *sorted = gt_alloc(count * sizeof *sorted);
     for (size_t i = 0; i < count; i++) sorted[i] = ranks[i];
-    if (count) qsort(sorted, count, sizeof *sorted, by_number);
+    if (count) qsort(sorted, count, sizeof *sorted, gt_by_i64);
     bool unique = count && sorted[0] >= 0 && sorted[count - 1] < GT_RANKS_MAX;
     for (size_t i = 1; i < count && unique; i++) unique = sorted[i] != sorted[i - 1];
     gt_free(sorted);

@@ -2,6 +2,7 @@
 #include "cli/inputs/inputs.h"
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "os/paths.h"
 
 #include <dirent.h>
@@ -115,15 +116,10 @@ static void expand(gt_path_list *found, const char *path, const char *pattern)
         match_rest(found, join(path, pattern, len), rest);
 }
 
-static int compare(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* Sorts, and removes duplicates. */
 static void sort_unique(gt_path_list *found)
 {
-    if (found->count) qsort(found->items, found->count, sizeof *found->items, compare);
+    if (found->count) qsort(found->items, found->count, sizeof *found->items, gt_by_cstr);
     size_t kept = 0;
     for (size_t i = 0; i < found->count; i++) {
         if (kept && strcmp(found->items[kept - 1], found->items[i]) == 0)

@@ -9,7 +9,6 @@
 #include "os/paths.h"
 
 #include <dirent.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -48,6 +48,13 @@ static bool have_same_contents(const char *a, const char *b)
     return are_same;
 }
 
+bool gt_trace_warn_copy(const char *path, const char *taken)
+{
+    bool is_copy = have_same_contents(taken, path);
+    if (is_copy) gt_warn("%s: skipped, because %s is the same trace", path, taken);
+    return is_copy;
+}
+
 void gt_trace_warn_second(const char *path, const char *taken)
 {
     char *other = gt_path_sibling(path, taken);

@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/team.h"
 #include "input/chrome/kineto.h"
 #include "input/detect.h"
@@ -86,11 +87,6 @@ static void look_ahead(void *context, size_t index)
     gt_log_keep(before);
 }
 
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* In byte order. Not gt_list_folder, which warns about every pipe and device, also those with other names. */
 static gt_folder_list list_json_and_folders(const char *folder)
 {
@@ -103,7 +99,7 @@ static gt_folder_list list_json_and_folders(const char *folder)
             GT_PUSH(names.items, names.count, names.capacity, gt_strdup(entry->d_name));
     }
     if (dir) closedir(dir);
-    if (names.count) qsort(names.items, names.count, sizeof *names.items, by_name);
+    if (names.count) qsort(names.items, names.count, sizeof *names.items, gt_by_cstr);
     return names;
 }
 
@@ -159,7 +155,7 @@ static bool is_unlike_traces(const gt_unreadable_trace *file, char *const *shape
 {
     if (!file->is_json || ends_in_trace(gt_path_name(file->path))) return false;
     char *shape = shape_of(file->path);
-    bool found = count && bsearch(&shape, shapes, count, sizeof *shapes, by_name);
+    bool found = count && bsearch(&shape, shapes, count, sizeof *shapes, gt_by_cstr);
     gt_free(shape);
     return !found;
 }
@@ -170,7 +166,7 @@ static void drop_other_json(gt_trace_folder *found)
     if (!found->unreadable_count) return;
     char **shapes = gt_alloc(found->count * sizeof *shapes);
     for (size_t i = 0; i < found->count; i++) shapes[i] = shape_of(found->paths[i]);
-    if (found->count) qsort(shapes, found->count, sizeof *shapes, by_name);
+    if (found->count) qsort(shapes, found->count, sizeof *shapes, gt_by_cstr);
     size_t kept = 0;
     for (size_t i = 0; i < found->unreadable_count; i++) {
         gt_unreadable_trace file = found->unreadable[i];
@@ -249,9 +245,7 @@ static void add_traces(gt_trace_folder *found, const char *folder, size_t base)
     gt_folder_list names = list_json_and_folders(folder);
     candidate *files = gt_alloc_zero(names.count, sizeof *files);
     for (size_t i = 0; i < names.count; i++)
-        if (json_length(names.items[i]))
-            files[i].path =
-                gt_format("%s%s%s", folder, folder[strlen(folder) - 1] == '/' ? "" : "/", names.items[i]);
+        if (json_length(names.items[i])) files[i].path = gt_path_in(folder, names.items[i]);
     gt_parallel_each(names.count, look_ahead, files);
     add_candidates(found, &names, files, base);
     gt_free(files);
@@ -267,8 +261,7 @@ static void search(gt_trace_folder *found, const char *folder, size_t base, int 
     if (found->count > before || depth == 0) return;
     gt_folder_list names = list_json_and_folders(folder);
     for (size_t i = 0; i < names.count; i++) {
-        char *path =
-            gt_format("%s%s%s", folder, folder[strlen(folder) - 1] == '/' ? "" : "/", names.items[i]);
+        char *path = gt_path_in(folder, names.items[i]);
         if (gt_path_is_folder(path)) search(found, path, base, depth - 1, folders);
         gt_free(path);
     }
@@ -381,6 +374,53 @@ static void prefer_own(gt_trace_folder *found)
     gt_free(named);
 }
 
+/* By its name, or else in the trace: as in fall_back_to_own, a name may say that traces are copies of one
+ * rank. */
+static int64_t likely_rank(const gt_trace_folder *found, size_t index)
+{
+    return found->ranks[index] >= 0 ? found->ranks[index] : found->own[index].rank;
+}
+
+/* Copies of a trace under other names would be taken for further traces of its rank. The shortest name is
+ * likely the first one: "rank0_trace.json", not "rank0_copy_trace.json". */
+static void drop_copies(gt_trace_folder *found)
+{
+    int64_t *ranks = gt_alloc((found->count + 1) * sizeof *ranks);
+    for (size_t i = 0; i < found->count; i++) ranks[i] = likely_rank(found, i);
+    bool any = found->count > 1 && !gt_ranks_are_unique(ranks, found->count);
+    gt_free(ranks);
+    if (!any) return;
+    size_t kept = 0;
+    for (size_t i = 0; i < found->count; i++) {
+        bool is_copy = false;
+        for (size_t k = 0; k < kept && !is_copy && likely_rank(found, i) >= 0; k++) {
+            bool is_shorter = strlen(found->paths[i]) < strlen(found->paths[k]);
+            size_t named = is_shorter ? i : k, other = is_shorter ? k : i;
+            is_copy = likely_rank(found, k) == likely_rank(found, i) &&
+                      gt_trace_warn_copy(found->paths[other], found->paths[named]);
+            if (!is_copy || !is_shorter) continue;
+            char *path = found->paths[k];
+            found->paths[k] = found->paths[i];
+            found->paths[i] = path;
+        }
+        if (is_copy) {
+            gt_free(found->paths[i]);
+            continue;
+        }
+        found->paths[kept] = found->paths[i];
+        found->own[kept] = found->own[i];
+        found->ranks[kept++] = found->ranks[i];
+    }
+    found->count = kept;
+}
+
+bool gt_trace_folder_has_ranks(const gt_trace_folder *found)
+{
+    bool all = found->count > 1;
+    for (size_t i = 0; i < found->count && all; i++) all = likely_rank(found, i) >= 0;
+    return all;
+}
+
 void gt_trace_folder_find(gt_trace_folder *found, const char *folder, bool also_below)
 {
     size_t folders = 0;
@@ -389,15 +429,10 @@ void gt_trace_folder_find(gt_trace_folder *found, const char *folder, bool also_
     drop_other_json(found);
     found->ranks = gt_alloc(found->count * sizeof *found->ranks);
     find_in_names(found, folder);
+    drop_copies(found);
     if (found->count) prefer_own(found);
     found->are_ranks = found->count > 1 && order_by_rank(found);
     if (found->count > 1 && !found->are_ranks) fall_back_to_own(found);
-}
-
-static int by_number(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
 }
 
 bool gt_trace_folder_is_of_ranks(const gt_trace_folder *found)
@@ -407,7 +442,7 @@ bool gt_trace_folder_is_of_ranks(const gt_trace_folder *found)
     int64_t *ranks = gt_alloc((found->count + found->unreadable_count) * sizeof *ranks);
     for (size_t i = 0; i < found->count; i++) ranks[count++] = found->ranks[i];
     for (size_t i = 0; i < found->unreadable_count; i++) ranks[count++] = found->unreadable[i].rank;
-    if (count) qsort(ranks, count, sizeof *ranks, by_number);
+    if (count) qsort(ranks, count, sizeof *ranks, gt_by_i64);
     bool differ = count > 1 && ranks[0] >= 0;
     for (size_t i = 1; i < count; i++) differ &= ranks[i] != ranks[i - 1];
     gt_free(ranks);
@@ -426,6 +461,7 @@ void gt_trace_folder_free(gt_trace_folder *found)
     gt_free(found->own);
     gt_free(found->ranks);
     gt_free(found->why_not);
+    gt_free(found->steps);
     *found = (gt_trace_folder){0};
 }
 

@@ -42,20 +42,24 @@ void gt_old_name_text(gt_buffer *text, const gt_old_name *name, const char *prog
 /* Adds a bytes literal of Python, in ASCII: how a Python wrapper writes the path of the program. */
 void gt_python_bytes(gt_buffer *text, const char *bytes);
 
+/* The folder, in that of the links, for files that were in the way: each under the path of its old name. */
+#define GT_LINKS_ORIGINALS ".gputally-originals"
+
 /* How many files a call has changed, and how many it found as they should be. */
 typedef struct gt_links_result {
     size_t changed, unchanged;
+    size_t originals;    /* files of others that were set aside, or put back */
     bool folder_removed; /* was empty then */
 } gt_links_result;
 
 /* Writes all old names into a folder, which is created if it does not exist. Files in the way that are
- * not ours are an error that names them, and nothing is written, unless `force` replaces them; a folder in
- * the way is always an error. */
+ * not ours are an error that names them, and nothing is written, unless `force` moves them to the originals;
+ * a folder in the way is always an error. */
 bool gt_links_write(const char *folder, const char *program, bool force, gt_links_result *result,
                     gt_error *error);
 
-/* Removes them, and the folders that are empty then, `folder` too, unless it is the current one. Files that
- * are not ours stay. */
+/* Removes them, puts the originals back, and removes the folders that are empty then, `folder` too, unless it
+ * is the current one. Files that are not ours stay. */
 bool gt_links_remove(const char *folder, gt_links_result *result, gt_error *error);
 
 #endif

@@ -23,6 +23,7 @@ static const gt_old_name scripts[] = {
     {"TraceLens/Reporting/__init__.py", GT_OLD_PACKAGE, NULL},
     {"TraceLens/TraceUtils/__init__.py", GT_OLD_PACKAGE, NULL},
     REPORTING("generate_perf_report_pytorch"),
+    REPORTING("generate_perf_report_pytorch_inference"),
     REPORTING("generate_perf_report_rocprof"),
     REPORTING("generate_perf_report_jax"),
     REPORTING("generate_perf_report_jax_analysis"),

@@ -3,7 +3,8 @@
  * What is in the way decides first, for all names, so that a refusal changes nothing. Ours are: links to a
  * program whose name begins with "gputally", wherever it is or was, or to the one that a wrapper of ours in
  * the same folder starts, and files with the mark of `gputally links`. What is as it should be is left alone,
- * so that a second call changes nothing. */
+ * so that a second call changes nothing. What is replaced is moved to the folder of originals, under the same
+ * path, from where removing moves it back. */
 #include "base/memory.h"
 #include "cli/links/links.h"
 #include "os/paths.h"
@@ -17,17 +18,19 @@
 #include <unistd.h>
 
 enum {
-    MARK_WITHIN = 512, /* bytes of a file that contain the mark */
-    NAMED_MAX = 5,     /* files that an error names */
+    MARK_WITHIN = 512,   /* bytes of a file that contain the mark */
+    NAMED_MAX = 5,       /* files that an error names */
+    EQUAL_MAX = 1 << 20, /* bytes of files that are compared */
 };
 
 typedef enum obstacle { NOTHING, SAME, OURS, FOREIGN, FOLDER } obstacle;
 
 typedef struct old_file {
     gt_old_name name;
-    char *path;
-    gt_buffer text; /* what a file should contain; empty for links */
+    char *path, *original; /* original: where a file in the way is kept */
+    gt_buffer text;        /* what a file should contain; empty for links */
     obstacle found;
+    bool has_original, is_moved; /* is_moved: by this call */
 } old_file;
 
 typedef struct old_files {
@@ -116,6 +119,9 @@ static old_files list_files(const char *folder, const char *program)
         old_file *file = &files.items[i];
         file->name = gt_old_name_at(i);
         file->path = gt_format("%s/%s", folder, file->name.path);
+        file->original = gt_format("%s/" GT_LINKS_ORIGINALS "/%s", folder, file->name.path);
+        struct stat status;
+        file->has_original = lstat(file->original, &status) == 0;
         if (program) gt_old_name_text(&file->text, &file->name, program);
         if (file->name.kind != GT_OLD_LINK) file->found = look(file, program, (gt_str){0});
     }
@@ -131,6 +137,7 @@ static void free_files(old_files *files)
 {
     for (size_t i = 0; i < files->count; i++) {
         gt_free(files->items[i].path);
+        gt_free(files->items[i].original);
         gt_buffer_free(&files->items[i].text);
     }
     gt_free(files->items);
@@ -157,15 +164,63 @@ static bool may_write(const old_files *files, const char *folder, bool force, gt
     if (count == 1 && folders)
         gt_fail(error, "%s: a folder is in the way", only);
     else if (count == 1)
-        gt_fail(error, "%s: not written by gputally links; --force replaces it", only);
+        gt_fail(error, "%s: not written by gputally links; --force sets it aside, and --remove puts it back",
+                only);
     else if (count)
         gt_fail(error, "%s: %zu old names are in the way, not written by gputally links: %s%s", folder, count,
                 gt_buffer_str(&list).bytes,
-                !folders           ? "; --force replaces them"
+                !folders           ? "; --force sets them aside, and --remove puts them back"
                 : folders == count ? ""
-                                   : "; --force replaces files, but no folders");
+                                   : "; --force sets files aside, but no folders");
     gt_buffer_free(&list);
     return !count;
+}
+
+/* Whether both are files with the same bytes. */
+static bool is_equal(const char *path, const char *other)
+{
+    gt_buffer a = {0}, b = {0};
+    gt_error ignored;
+    struct stat status;
+    if (lstat(path, &status) != 0 || !S_ISREG(status.st_mode)) return false;
+    bool equal = gt_read_small_file(path, EQUAL_MAX, &a, &ignored) &&
+                 gt_read_small_file(other, EQUAL_MAX, &b, &ignored) && a.len == b.len &&
+                 (!a.len || memcmp(gt_buffer_str(&a).bytes, gt_buffer_str(&b).bytes, a.len) == 0);
+    gt_buffer_free(&a);
+    gt_buffer_free(&b);
+    return equal;
+}
+
+static bool move_file(const char *from, const char *to, gt_error *error)
+{
+    char *folder = gt_path_folder(to);
+    bool moved =
+        gt_path_make_folder(folder, error) &&
+        (rename(from, to) == 0 || gt_fail(error, "cannot move %s to %s: %s", from, to, strerror(errno)));
+    gt_free(folder);
+    return moved;
+}
+
+/* Moves what is in the way to the originals. One that is already there is not lost, unless it is the same. */
+static bool keep_originals(const old_files *files, gt_error *error)
+{
+    for (size_t i = 0; i < files->count; i++) {
+        old_file *file = &files->items[i];
+        if (file->found != FOREIGN) continue;
+        if (file->has_original && !is_equal(file->path, file->original))
+            return gt_fail(error, "%s: another original is already kept as %s; remove one of them",
+                           file->path, file->original);
+        if (!move_file(file->path, file->original, error)) return false;
+        file->is_moved = true;
+    }
+    return true;
+}
+
+static void move_back(const old_files *files)
+{
+    gt_error ignored;
+    for (size_t i = 0; i < files->count; i++)
+        if (files->items[i].is_moved) move_file(files->items[i].original, files->items[i].path, &ignored);
 }
 
 /* Whoever may read a script may run it. */
@@ -185,11 +240,7 @@ static bool write_texts(const old_files *files, gt_error *error)
     for (size_t i = 0; i < files->count && written; i++) {
         old_file *file = &files->items[i];
         if (file->found == SAME || file->name.kind == GT_OLD_LINK) continue;
-        struct stat status; /* a link would be followed */
-        if (file->found == FOREIGN && lstat(file->path, &status) == 0 && !S_ISREG(status.st_mode) &&
-            unlink(file->path) != 0)
-            written = gt_fail_writing(error, file->path, errno);
-        written = written && gt_output_write_file(output, file->path, gt_buffer_str(&file->text), error);
+        written = gt_output_write_file(output, file->path, gt_buffer_str(&file->text), error);
     }
     written = written && gt_output_commit(output, error);
     gt_output_free(output);
@@ -219,16 +270,18 @@ bool gt_links_write(const char *folder, const char *program, bool force, gt_link
     *result = (gt_links_result){0};
     old_files files = list_files(folder, program);
     bool written = may_write(&files, folder, force, error) && gt_path_make_folder(folder, error) &&
-                   write_texts(&files, error);
+                   keep_originals(&files, error) && write_texts(&files, error);
     for (size_t i = 0; i < files.count && written; i++) {
         const old_file *file = &files.items[i];
         if (file->found == SAME)
             result->unchanged++;
         else
             result->changed++;
+        result->originals += file->is_moved;
         if (file->found != SAME && file->name.kind == GT_OLD_LINK)
             written = write_link(file->path, program, error);
     }
+    if (!written) move_back(&files);
     free_files(&files);
     return written;
 }
@@ -270,24 +323,36 @@ static void remove_empty_folders(const char *folder, const char *path)
     gt_free(rest);
 }
 
+/* Moves the original of a file back, or else removes what is ours. */
+static bool remove_file(const old_file *file, gt_links_result *result, gt_error *error)
+{
+    bool is_ours = file->found == OURS;
+    if (!is_ours && file->found != NOTHING) {
+        result->unchanged++;
+        if (file->has_original && is_equal(file->path, file->original)) unlink(file->original);
+    } else if (file->has_original) {
+        if (!move_file(file->original, file->path, error)) return false;
+        result->originals++;
+    } else if (is_ours && unlink(file->path) != 0) {
+        return gt_fail(error, "cannot remove %s: %s", file->path, strerror(errno));
+    }
+    result->changed += is_ours;
+    if (is_ours && (file->name.kind == GT_OLD_PYTHON || file->name.kind == GT_OLD_PACKAGE))
+        remove_compiled(file->path);
+    return true;
+}
+
 bool gt_links_remove(const char *folder, gt_links_result *result, gt_error *error)
 {
     *result = (gt_links_result){0};
     if (!gt_path_is_folder(folder)) return gt_fail(error, "%s: no such folder", folder);
     old_files files = list_files(folder, NULL);
     bool removed = true;
-    for (size_t i = 0; i < files.count && removed; i++) {
-        const old_file *file = &files.items[i];
-        if (file->found == FOREIGN || file->found == FOLDER) result->unchanged++;
-        if (file->found != OURS) continue;
-        if (unlink(file->path) != 0)
-            removed = gt_fail(error, "cannot remove %s: %s", file->path, strerror(errno));
-        result->changed += removed;
-        if (file->name.kind == GT_OLD_PYTHON || file->name.kind == GT_OLD_PACKAGE)
-            remove_compiled(file->path);
-    }
+    for (size_t i = 0; i < files.count && removed; i++) removed = remove_file(&files.items[i], result, error);
     for (size_t i = 0; i < files.count && removed; i++)
-        remove_empty_folders(folder, files.items[i].name.path);
+        for (size_t k = 0; k < 2; k++)
+            remove_empty_folders(folder,
+                                 (k ? files.items[i].path : files.items[i].original) + strlen(folder) + 1);
     /* Who stands in the folder, and who has removed nothing from it, keeps it. */
     if (removed && result->changed && !gt_path_is_same_file(folder, "."))
         result->folder_removed = rmdir(folder) == 0;

@@ -5,6 +5,8 @@
 #include "cli/run/run.h"
 #include "os/paths.h"
 #include "run/models/models.h"
+#include "run/plan/context.h"
+#include "run/targets/slurm_job.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -177,6 +179,11 @@ static bool read_arguments(build_call *b)
                                                   b->arena, text_of(call, "additional_context_file"),
                                                   text_of(call, "additional_context"), &b->error),
                                               &b->error))
+        return false;
+    gt_stack stack; /* a misspelt tool is found before images are built for it */
+    if (!gt_stack_build(b->arena, b->request.context, &gt_value_missing, &stack, &b->error)) return false;
+    if (gt_arguments_flag(&call->arguments, "build_on_compute") &&
+        !gt_slurm_check_partition(b->arena, gt_value_get(b->request.context, "slurm"), &b->error))
         return false;
     return gt_credentials_load(b->arena, &b->request.credentials, &b->error);
 }

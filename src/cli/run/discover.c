@@ -62,5 +62,5 @@ gt_exit gt_cmd_discover(const gt_call *call)
         print_models(models, tags.count > 0);
     if (!ok) fprintf(stderr, "gputally: Model discovery failed: %s\n", error.text);
     gt_arena_free(&arena);
-    return ok ? GT_EXIT_DONE : GT_EXIT_FAILED;
+    return ok ? GT_EXIT_DONE : call->by_old_name ? GT_EXIT_FAILED : GT_EXIT_BUILD; /* as `run` and `build` */
 }

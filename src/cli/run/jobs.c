@@ -114,9 +114,7 @@ gt_exit gt_run_on_slurm(const gt_call *call, gt_plan *plan)
     gt_error error;
     gt_slurm slurm;
     gt_exit status = GT_EXIT_DONE;
-    char self[4096];
-    ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
-    self[len > 0 ? len : 0] = 0;
+    const char *self = gt_path_program(plan->arena);
     bool several = gt_settings_int(gt_value_get(plan->context, "slurm"), "nodes", 1) > 1;
     node_options(call, plan, several, &words);
     add_slurm_options(call, plan, &words);
@@ -124,7 +122,7 @@ gt_exit gt_run_on_slurm(const gt_call *call, gt_plan *plan)
     add_tools_file(call, plan, &words);
     add_manifest_options(call, plan, &words);
     gt_slurm_request request = {.plan = plan,
-                                .gputally = len > 0 ? self : "gputally",
+                                .gputally = self ? self : "gputally",
                                 .run_options = words.items,
                                 .run_option_count = words.count};
     if (!gt_slurm_make(&request, &slurm, &error)) {

@@ -37,15 +37,6 @@ gt_exit gt_run_models_on_slurm(const gt_models_run *run, const gt_value *manifes
 
 /* ---- scripts of a model as one script ---- */
 
-static bool keep_line(void *context, gt_child_stream stream, gt_str line)
-{
-    gt_buffer *text = context;
-    if (stream == GT_CHILD_STDERR) return true;
-    gt_buffer_add(text, line.bytes, line.len);
-    gt_buffer_add_cstr(text, "\n");
-    return false;
-}
-
 /* Writes a script that unpacks the model's scripts into run_directory. */
 static const char *pack_scripts(const gt_models_run *run, const gt_model_job *job, gt_error *error)
 {
@@ -56,7 +47,7 @@ static const char *pack_scripts(const gt_models_run *run, const gt_model_job *jo
                           NULL};
     gt_buffer text = {0};
     gt_buffer_add_cstr(&text, "mkdir -p run_directory && base64 -d << 'END' | tar -C run_directory -xzf -\n");
-    gt_child_setup setup = {.argv = argv, .line = keep_line, .line_context = &text};
+    gt_child_setup setup = {.argv = argv, .line = gt_child_keep_line, .line_context = &text};
     gt_child_result result;
     const char *path = NULL;
     if (strcmp(folder, ".") == 0) {

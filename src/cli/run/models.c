@@ -7,10 +7,10 @@
 #include "os/paths.h"
 #include "output/file.h"
 #include "run/plan/context.h"
+#include "run/targets/slurm_job.h"
 
 #include <glob.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -259,7 +259,7 @@ static const gt_value *summary_of(models_call *c)
                             gt_value_bool(!c->failed->count && !c->build.failed->count));
 }
 
-/* The record of a run of several models, beside the folders with the records of each; a job of a cluster
+/* The record of a run of several models, next to the folders with the records of each; a job of a cluster
  * looks for it. One model has its own there, unless it did not begin. */
 static void write_record(models_call *c, const gt_model_job *jobs)
 {
@@ -274,8 +274,7 @@ static void write_record(models_call *c, const gt_model_job *jobs)
     gt_json_put_cstr(&w, "status", c->failed->count ? "FAILURE" : "SUCCESS");
     gt_json_put_cstr(&w, "reason",
                      c->failed->count ? gt_settings_string(&c->failed->items[0], "error") : NULL);
-    gt_json_key(&w, "models");
-    gt_json_open(&w, '[');
+    gt_json_put_open(&w, "models", '[');
     for (size_t i = 0; i < run->job_count; i++) {
         gt_json_open(&w, '{');
         gt_json_put_cstr(&w, "name", gt_model_text(jobs[i].model, "name"));
@@ -396,13 +395,24 @@ static bool read_arguments(models_call *c)
            gt_credentials_load(run->arena, &run->credentials, &c->error);
 }
 
+/* What can be known before images are built, which takes long. */
+static bool check_first(models_call *c)
+{
+    gt_plan plan;
+    gt_arena *arena = c->run.arena;
+    if (!gt_plan_check(arena, &c->request, &plan, &c->error)) return false;
+    if (c->run.dry_run || !gt_disk_check(&plan, &c->error)) return c->run.dry_run;
+    return strcmp(c->request.target, "slurm") != 0 || flag_of(c, "generate_only") ||
+           gt_slurm_check_partition(arena, gt_value_get(c->run.context, "slurm"), &c->error);
+}
+
 gt_exit gt_run_models(const gt_call *call, gt_arena *arena, const gt_plan_request *request)
 {
     models_call c = {.run = {.call = call, .arena = arena},
                      .request = *request,
                      .succeeded = &gt_value_missing,
                      .failed = &gt_value_missing};
-    if (!read_arguments(&c)) return failed(&c, GT_EXIT_CONTEXT);
+    if (!read_arguments(&c) || !check_first(&c)) return failed(&c, GT_EXIT_CONTEXT);
     gt_exit status = find_manifest(&c);
     if (status != GT_EXIT_DONE) return status;
     c.run.context = gt_manifest_context(arena, c.manifest, c.run.context);

@@ -1,6 +1,7 @@
 /* The reports at the end of a run: on what the profiler wrote, and on traces that the command wrote itself.
  * Each is made by the report command of its kind, with the common options of this call. */
 #include "cli/run/reports.h"
+#include "base/interner.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "cli/commands/commands.h"
@@ -55,7 +56,7 @@ bool gt_reporter_wants(const gt_reporter *r, const char *kind)
     return strcmp(r->wanted, "auto") == 0 || is_listed(r->wanted, kind, strlen(kind));
 }
 
-/* The page beside a workbook; NULL if the command makes none. */
+/* The page next to a workbook; NULL if the command makes none. */
 static const char *page_beside(const gt_reporter *r, const gt_command *command, const char *workbook)
 {
     if (!gt_syntax_option(command->syntax, "output_html")) return NULL;
@@ -155,12 +156,6 @@ void gt_reporter_make(gt_reporter *r, const char *command_name, const char *trac
     make_report(r, command_name, trace, workbook, NULL);
 }
 
-static bool ends_with(const char *name, const char *ending)
-{
-    size_t len = strlen(name), end = strlen(ending);
-    return len > end && strcmp(name + len - end, ending) == 0;
-}
-
 /* OUTPUT_DIR/NAME_<ending> */
 static const char *workbook_of(const gt_reporter *r, const char *ending)
 {
@@ -189,7 +184,7 @@ static void report_nvidia(gt_reporter *r, const gt_profiler *profiler)
     size_t len = strlen(profiler->output_dir);
     for (size_t i = 0; i < r->outcome->files.count; i++) {
         const char *path = r->outcome->files.items[i];
-        if (strncmp(path, profiler->output_dir, len) == 0 && path[len] == '/' && ends_with(path, ending))
+        if (strncmp(path, profiler->output_dir, len) == 0 && path[len] == '/' && gt_has_ending(path, ending))
             gt_arg_list_add(r->plan->arena, &exports, path);
     }
     for (size_t i = 0; gt_reporter_wants(r, kind) && i < exports.count; i++) {
@@ -248,12 +243,12 @@ static const struct {
 static bool is_own_trace(const char *path)
 {
     for (size_t i = 0; i < GT_LENGTH(own_traces); i++)
-        if (ends_with(path, own_traces[i].ending)) return true;
+        if (gt_has_ending(path, own_traces[i].ending)) return true;
     return false;
 }
 
-/* Where the report of a trace goes, without its ending: beside the trace; of a repeat into its folder, with
- * the trace's path below the work folder, because the next one would replace what is beside the trace. Two
+/* Where the report of a trace goes, without its ending: next to the trace; of a repeat into its folder, with
+ * the trace's path below the work folder, because the next one would replace what is next to the trace. Two
  * traces whose names differ only in the ending get different names. */
 static const char *report_stem(gt_reporter *r, const char *path, int len)
 {
@@ -280,7 +275,7 @@ static const char *report_stem(gt_reporter *r, const char *path, int len)
 static void report_own_trace(gt_reporter *r, const char *path)
 {
     for (size_t i = 0; i < GT_LENGTH(own_traces); i++) {
-        if (!ends_with(path, own_traces[i].ending) || !gt_reporter_wants(r, own_traces[i].kind)) continue;
+        if (!gt_has_ending(path, own_traces[i].ending) || !gt_reporter_wants(r, own_traces[i].kind)) continue;
         int stem = (int)(strlen(path) - strlen(own_traces[i].ending));
         const char *workbook =
             gt_arena_format(r->plan->arena, "%s_perf_report.xlsx", report_stem(r, path, stem));
@@ -295,7 +290,7 @@ static void add_rank_files(gt_reporter *r, const char *folder)
     gt_folder_list names = gt_list_folder(folder);
     for (size_t i = 0; i < names.count; i++)
         for (size_t k = 0; k < GT_LENGTH(endings); k++)
-            if (ends_with(names.items[i], endings[k])) {
+            if (gt_has_ending(names.items[i], endings[k])) {
                 const char *path = gt_path_join(r->plan->arena, folder, names.items[i]);
                 gt_arg_list_add(r->plan->arena, &r->outcome->files, path);
                 if (r->is_shown) gt_arg_list_add(r->plan->arena, &r->written, path);
@@ -329,7 +324,7 @@ static void finish_ranks_of_trial(gt_reporter *r, const char *folder)
     const char *findings = findings_file(r);
     gt_folder_list names = gt_list_folder(folder);
     for (size_t i = 0; i < names.count; i++) {
-        if (!ends_with(names.items[i], "_trace.json") && !ends_with(names.items[i], "_trace.json.gz"))
+        if (!gt_has_ending(names.items[i], "_trace.json") && !gt_has_ending(names.items[i], "_trace.json.gz"))
             continue;
         const char *trace = gt_path_join(r->plan->arena, folder, names.items[i]);
         char *words[WORDS_MAX] = {(char *)trace, json, (char *)findings};
@@ -391,7 +386,7 @@ static void take_own_trace(gt_reporter *r, const char *path, int64_t node)
         copy_trace(r, path);
         return;
     }
-    if (ends_with(path, ".xplane.pb"))
+    if (gt_has_ending(path, ".xplane.pb"))
         report_own_trace(r, path);
     else if (gt_reporter_wants(r, "pytorch"))
         gt_run_traces_add(&r->own, r->plan->arena, path, node);

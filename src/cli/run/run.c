@@ -242,6 +242,7 @@ static bool make_request(const gt_call *call, gt_arena *arena, gt_plan_request *
                                  .capture = capture,
                                  .min_free = min_free,
                                  .keep_alive = gt_arguments_flag(a, "keep_alive"),
+                                 .look_in_image = !gt_arguments_flag(a, "dry_run"),
                                  .snapshot = !gt_arguments_flag(a, "no_sys_env_details"),
                                  .always_snapshot = gt_arguments_flag(a, "sys_env_details")};
     return true;

@@ -3,7 +3,7 @@
 #include "base/memory.h"
 #include "cli/common.h"
 #include "cli/sweep/sweep.h"
-#include "crew/crew.h"
+#include "procs/procs.h"
 #include "os/paths.h"
 #include "sweep/setting_reports.h"
 
@@ -24,6 +24,8 @@ static const gt_option all_options[] = {
      "counters"},
     {"rank_order", GT_OPTION_STRING, "HOW", NULL, "pass --rank_order to `gputally sweep report`",
      .needs = "rocprof", .choices = "path|pid"},
+    {"full_kernel_names", GT_OPTION_FLAG, NULL, NULL, "pass --full_kernel_names to `gputally sweep report`",
+     .needs = "rocprof"},
     {"report_layout", GT_OPTION_STRING, "NAME", NULL, "pass --report_layout to `gputally sweep report`",
      .needs = "!rocprof", .choices = "head|2025.12"},
     {"dpi", GT_OPTION_INT, "N", NULL, "pass --dpi to `gputally sweep plot`", .needs = "!rocprof"},
@@ -52,14 +54,15 @@ static const struct {
         const char *option; /* NULL: the place is an argument without option */
         place value;
     } places[3];
-    const char *options[4];
+    const char *options[5];
     bool is_traced, is_rocprof; /* for traces of torch.profiler, of rocprofv3 */
     bool needs_rows;            /* reads the output of `top` */
     bool needs_collectives;     /* has nothing to do without collective reports */
 } chain[] = {
     {"report",
      {{NULL, ROOT}, {"--output_dir", ANALYSIS}},
-     {"rank_order", "report_layout", "include_failed", "force"}, /* also renews what `decide` uses */
+     {"rank_order", "full_kernel_names", "report_layout", "include_failed",
+      "force"}, /* also renews what `decide` uses */
      .is_traced = true,
      .is_rocprof = true},
     {"top",
@@ -128,7 +131,7 @@ static bool takes(const gt_command *step, const char *name)
     return option && !option->unused && gt_syntax_option(step->syntax, "strict");
 }
 
-static gt_exit run_step(const gt_call *call, size_t index, char *const *places)
+static gt_exit run_step(const gt_call *call, size_t index, char *const *places, bool *nothing_to_do)
 {
     static const char *const common[] = {"threads", "strict"}, *const always[] = {"quiet", "no_progress"};
     const gt_command *step = find_step(chain[index].name);
@@ -147,7 +150,7 @@ static gt_exit run_step(const gt_call *call, size_t index, char *const *places)
     if (index == 0) add_option(&line, call, "rocprof");
     char program[64];
     snprintf(program, sizeof program, "gputally sweep %s", step->name);
-    gt_call of_step = {.command = step, .program = program};
+    gt_call of_step = {.command = step, .program = program, .nothing_to_do = nothing_to_do};
     gt_error error;
     gt_exit status = gt_arguments_parse(&of_step.arguments, step->syntax, line.count, line.items, &error)
                          ? step->run(&of_step)
@@ -215,20 +218,25 @@ gt_exit gt_cmd_sweep_all(const gt_call *call)
     char *places[PLACES] = {NULL};
     gt_exit worst = GT_EXIT_DONE;
     name_places(call, places);
-    for (size_t i = 0; i < GT_LENGTH(chain) && worst != GT_EXIT_USAGE; i++) {
+    gt_error error;
+    bool may_write = !gt_path_is_folder(places[ROOT]) || gt_sweep_may_write(places[ANALYSIS], &error);
+    if (!may_write) worst = gt_sweep_failed(&error);
+    for (size_t i = 0; i < GT_LENGTH(chain) && worst != GT_EXIT_USAGE && may_write; i++) {
         if (!(rocprof ? chain[i].is_rocprof : chain[i].is_traced) || (chain[i].needs_rows && !has_rows)) {
             if (chain[i].needs_rows && !rocprof) remove_output_of(chain[i].name, places);
             continue;
         }
         if (!gt_sweep_is_quiet(call)) printf("%s== %s\n", i ? "\n" : "", chain[i].name);
         fflush(stdout);
-        if (chain[i].needs_collectives && is_reported && !has_collectives(places)) {
-            gt_info("no collectives in the traces; %s is skipped", chain[i].name);
+        bool nothing_to_do = chain[i].needs_collectives && is_reported && !has_collectives(places);
+        gt_exit status = nothing_to_do ? GT_EXIT_DONE : run_step(call, i, places, &nothing_to_do);
+        if (nothing_to_do) {
+            gt_info("no %s in the traces; %s is skipped",
+                    chain[i].needs_collectives ? "collectives" : "counters", chain[i].name);
             remove_output_of(chain[i].name, places);
             continue;
         }
-        gt_exit status = run_step(call, i, places);
-        if (i == 0) gt_crew_pass_first(); /* only the traces of `report` are shared out */
+        if (i == 0) gt_procs_pass_first(); /* only the traces of `report` are shared out */
         if (status != GT_EXIT_DONE && strcmp(chain[i].name, "top") == 0) {
             has_rows = false;
             if (status != GT_EXIT_USAGE)

@@ -11,7 +11,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 static const gt_option decide_options[] = {
     {"output_dir", GT_OPTION_STRING, "DIR", NULL,
@@ -29,7 +28,7 @@ static const gt_option decide_options[] = {
      "or "
      "profiles of JAX)"},
     {"output_json", GT_OPTION_STRING, "PATH", NULL,
-     "write the recommendation and all sheets as JSON to PATH, for scripts"},
+     "write the recommendation and all sheets as JSON to PATH, for scripts; - is standard output"},
     GT_SWEEP_INCLUDE_FAILED,
     GT_SWEEP_FORCE,
 };

@@ -28,12 +28,12 @@ static const gt_option gate_options[] = {
      "1)",
      .needs = "fail_if"},
     {"output_json", GT_OPTION_STRING, "PATH", NULL,
-     "write the comparison of OLD NEW with all sheets as JSON to PATH, for scripts"},
+     "write the comparison of OLD NEW with all sheets as JSON to PATH, for scripts; - is standard output"},
     {"output_html", GT_OPTION_STRING, "PATH", NULL,
      "write an HTML page of the sweeps to PATH: changes, recommendations, effects, bandwidth; with this "
      "option alone, also of more than two sweeps"},
     {"output_md", GT_OPTION_STRING, "PATH", NULL,
-     "write the comparison of OLD NEW as Markdown to PATH, for pull requests"},
+     "write the comparison of OLD NEW as Markdown to PATH, for pull requests; - is standard output"},
     GT_SWEEP_INCLUDE_FAILED,
 };
 const gt_option_group gt_sweep_gate_group = {"Comparison of two sweeps", gate_options,
@@ -140,6 +140,7 @@ static bool write_files(comparison *c, const gt_sweep_answer *answer, gt_output 
     bool written = true;
     if (folder) {
         char *workbook = gt_format("%s/sweep_comparison.xlsx", folder);
+        gt_output_set_csv_safe(output, true);
         written = gt_output_xlsx(output, workbook, c->tables.items, c->tables.count, error) &&
                   gt_output_csvs(output, folder, c->tables.items, c->tables.count, error);
         gt_free(workbook);

@@ -131,10 +131,10 @@ static const gt_option yaml_options[] = {
     {"output_yaml", GT_OPTION_STRING, "FILE", NULL,
      "write the job file to FILE (default: rocprof_top5_kernels.yaml next to the CSV file); the list of "
      "names goes next to it, with the suffix _kernel_list.txt"},
-    {"match", GT_OPTION_STRING, "HOW", "substring",
-     "match kernels by substring (name without templates, arguments and namespaces, anywhere in the kernel "
-     "name) or exact (complete name)",
-     .choices = "substring|exact"},
+    {"match", GT_OPTION_STRING, "HOW", "exact",
+     "match kernels by exact (complete name) or substring (name without templates, arguments and namespaces, "
+     "anywhere in the kernel name)",
+     .choices = "exact|substring"},
 };
 static const gt_option_group yaml_group = {"Job file", yaml_options, GT_LENGTH(yaml_options)};
 
@@ -249,17 +249,17 @@ static bool draw(const gt_call *call, const gt_variance_rows *rows, const char *
     bool drawn = gt_stamp_find(&stamp, cache);
     const char *path = NULL;
     if (drawn) {
-        gt_heard_repeat(gt_buffer_str(&stamp.messages[0]));
+        gt_captured_repeat(gt_buffer_str(&stamp.messages[0]));
         for (bool first = true; !quiet && (path = gt_stamp_next_output(&stamp, path)); first = false)
             printf("%swrote %s\n", first ? "\n" : "", path);
     } else {
         gt_output *output = gt_output_new();
-        gt_heard heard = {0};
-        gt_heard_begin(&heard);
+        gt_captured_messages captured = {0};
+        gt_capture_begin(&captured);
         drawn = gt_variance_plots_draw(rows, folder, dpi, compat, output, error) &&
                 gt_output_commit(output, error);
-        gt_heard_end(&heard);
-        stamp.messages[0] = heard.texts;
+        gt_capture_end(&captured);
+        stamp.messages[0] = captured.texts;
         for (size_t i = 0; drawn && i < gt_output_file_count(output); i++) {
             if (!quiet) printf("%swrote %s\n", i ? "" : "\n", gt_output_file_path(output, i));
             gt_stamp_add_output(&stamp, gt_output_file_path(output, i));

@@ -7,7 +7,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 static const gt_option report_options[] = {
     {"output_dir", GT_OPTION_STRING, "DIR", NULL,
@@ -18,6 +17,11 @@ static const gt_option report_options[] = {
     {"rank_order", GT_OPTION_STRING, "HOW", "path",
      "assign rocprofv3 processes to ranks by path (byte order of the paths) or pid (order of process ids)",
      .needs = "rocprof", .choices = "path|pid"},
+    {"full_kernel_names", GT_OPTION_FLAG, NULL, NULL,
+     "show the full names of kernels of rocprofv3, so that kernels with the same short name get rows of "
+     "their "
+     "own",
+     .needs = "rocprof"},
     {"report_layout", GT_OPTION_STRING, "NAME", "head",
      "choose the columns of the sheet GEMM: head, or 2025.12 for scripts that expect the column positions of "
      "that version",
@@ -94,11 +98,8 @@ static bool make_reports(const gt_call *call, const char *root, const gt_sweep_r
     gt_sweep sweep = {0};
     gt_sweep_totals totals = {0};
     char *folder = gt_sweep_analysis_folder(call, "output_dir", root);
-    bool elsewhere = gt_arguments_string(&call->arguments, "output_dir") != NULL;
     bool made = gt_path_is_folder(root) || gt_fail(error, "Directory not found: %s", root);
-    made = made && (elsewhere || access(root, W_OK) == 0 ||
-                    gt_fail(error, "No write permission for sweep directory: %s", root));
-    made = made && gt_sweep_open_for_step(call, &sweep, root, error);
+    made = made && gt_sweep_may_write(folder, error) && gt_sweep_open_for_step(call, &sweep, root, error);
     gt_sweep_cache *cache = made ? gt_sweep_cache_for_step(call, folder) : NULL;
     gt_sweep_report_options with_cache = *options;
     with_cache.cache = cache;
@@ -119,6 +120,8 @@ gt_exit gt_cmd_sweep_report(const gt_call *call)
     if (!gt_sweep_begin_reading(call, NULL, &read)) return GT_EXIT_USAGE;
     const gt_sweep_report_options options = {.rocprof = gt_arguments_flag(&call->arguments, "rocprof"),
                                              .by_pid = has_value(call, "rank_order", "pid"),
+                                             .full_names =
+                                                 gt_arguments_flag(&call->arguments, "full_kernel_names"),
                                              .old_layout = has_value(call, "report_layout", "2025.12"),
                                              .strict = read.strict,
                                              .threads = read.threads};

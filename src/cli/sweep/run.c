@@ -1,10 +1,15 @@
 /* `gputally sweep run`: reads the axes and the command, and runs it at each point of the grid. */
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/threads.h"
 #include "cli/sweep/sweep.h"
 #include "os/clock.h"
 #include "os/paths.h"
+#include "run/execute/execute.h"
 #include "run/plan/context.h"
+#include "run/plan/secrets.h"
+#include "run/targets/slurm_job.h"
+#include "sweep/decide/decide.h"
 #include "sweep/layout.h"
 #include "sweep/run/run.h"
 #include "sweep/run/slots.h"
@@ -28,8 +33,12 @@ static const gt_option grid_options[] = {
      "name the folders of an axis, with %s for the value (default: NAME_%s)", .needs = "axis"},
     {"repeat", GT_OPTION_INT, "N", "1",
      "run each setting N times, in random order; the runs after the first are in repeat_<k>"},
+    {"more", GT_OPTION_INT, "N", NULL,
+     "add N runs to each of the two or three settings of the sweep in --output_dir that `sweep decide` "
+     "cannot tell from the fastest, and one to each other that was run once; give the other options of the "
+     "sweep again. Runs that an earlier call has not finished come first, and alone"},
     {"seed", GT_OPTION_INT, "N", NULL, "choose the random order (default: another one each time, recorded)",
-     .needs = "repeat"},
+     .needs = "repeat,more"},
 };
 static const gt_option_group grid_group = {"Grid", grid_options, GT_LENGTH(grid_options)};
 
@@ -162,8 +171,10 @@ static bool check_numbers(const gt_call *call, gt_error *error)
     static const struct {
         const char *option;
         int64_t least;
-    } numbers[] = {{"nproc", 1}, {"delay", 0}, {"timeout", 0}, {"repeat", 1}, {"slots", 1}};
+    } numbers[] = {{"nproc", 1}, {"delay", 0}, {"timeout", 0}, {"repeat", 1}, {"more", 1}, {"slots", 1}};
     for (size_t i = 0; i < GT_LENGTH(numbers); i++) {
+        if (strcmp(numbers[i].option, "more") == 0 && !gt_arguments_value(&call->arguments, "more")->given)
+            continue;
         int64_t number = gt_arguments_int(&call->arguments, numbers[i].option);
         if (number < numbers[i].least || number > INT32_MAX)
             return gt_fail(error, "argument --%s: must be at least %d", numbers[i].option,
@@ -192,13 +203,93 @@ static bool make_plan(const gt_call *call, const char *root, gt_run_plan *plan, 
     plan->repeats = (size_t)gt_arguments_int(arguments, "repeat");
     plan->seed = (uint64_t)(gt_arguments_value(arguments, "seed")->given ? gt_arguments_int(arguments, "seed")
                                                                          : (int64_t)time(NULL));
+    if (gt_arguments_value(arguments, "more")->given && !gt_arguments_value(arguments, "output_dir")->given)
+        return gt_fail(error, "argument --more: needs --output_dir, the sweep to add runs to");
+    if (gt_arguments_value(arguments, "more")->given && gt_arguments_value(arguments, "repeat")->given)
+        return gt_fail(error, "argument --more: not allowed with --repeat");
     if (gt_arguments_int(arguments, "slots") > GT_SLOTS_MAX)
         return gt_fail(error, "argument --slots: must be at most %d", GT_SLOTS_MAX);
-    if (plan->repeats > GT_REPEATS_MAX)
-        return gt_fail(error, "argument --repeat: must be at most %d", GT_REPEATS_MAX);
+    const char *const numbers[] = {"repeat", "more"};
+    for (size_t i = 0; i < GT_LENGTH(numbers); i++)
+        if (gt_arguments_value(arguments, numbers[i])->given &&
+            gt_arguments_int(arguments, numbers[i]) >= GT_REPEATS_MAX + (i == 0))
+            return gt_fail(error, "argument --%s: must be at most %d", numbers[i], GT_REPEATS_MAX - (i == 1));
     return check_numbers(call, error) && make_grid(call, &plan->grid, error) &&
            (gt_run_count(plan) <= GT_POINTS_MAX || gt_fail(error, "more than %d runs", GT_POINTS_MAX)) &&
            gt_run_plan_check(plan, error);
+}
+
+/* ---- more runs ---- */
+
+/* Picks further runs of settings. */
+static bool pick_settings(gt_run_plan *plan, const gt_decision *d, const size_t *settings, size_t count,
+                          size_t more, gt_error *error)
+{
+    const char **places = gt_alloc((count + 1) * sizeof *places);
+    for (size_t i = 0; i < count; i++) { /* their folders, without those of repeats */
+        const gt_sweep_config *config = &d->measures->sweep->configs[d->measures->first_config[settings[i]]];
+        places[i] = config->repeat > 1 ? strchr(config->place, '/') + 1 : config->place;
+    }
+    bool ok = gt_run_plan_pick(plan, places, count, more, error);
+    gt_free(places);
+    return ok;
+}
+
+/* Runs of the settings that cannot be told apart, and a second one of the others. */
+static bool pick_undecided(const gt_call *call, gt_run_plan *plan, const gt_decision *d, gt_error *error)
+{
+    size_t undecided[GT_UNDECIDED_MAX], count = gt_decision_undecided(d, undecided),
+                                        more = (size_t)gt_arguments_int(&call->arguments, "more");
+    gt_buffer text = {0};
+    if (!count) gt_decision_say_verdict(d, false, &text);
+    if (!count && !gt_sweep_is_quiet(call))
+        printf("%sNothing to run: --more adds runs to settings that cannot be told apart.\n",
+               gt_buffer_str(&text).bytes);
+    gt_buffer_free(&text);
+    size_t *others = gt_alloc((d->measures->setting_count + 1) * sizeof *others),
+           other_count = gt_decision_run_once(d, others);
+    bool ok = pick_settings(plan, d, undecided, count, more, error) &&
+              pick_settings(plan, d, others, other_count, 1, error);
+    gt_free(others);
+    return ok;
+}
+
+/* Picks the runs of --more; none if the best setting is known. */
+static bool pick_more(const gt_call *call, gt_run_plan *plan, gt_error *error)
+{
+    gt_read_options read = {.threads = gt_threads_default()};
+    gt_sweep sweep = {0};
+    gt_sweep_measures measures = {0};
+    gt_decision decision;
+    if (!gt_run_plan_pick_unfinished(plan, error)) return false;
+    if (plan->picked_count) return true;
+    bool ok = gt_sweep_open(&sweep, plan->root, error);
+    if (ok) gt_sweep_leave_out_failed(&sweep, false);
+    if (ok) gt_sweep_leave_out_other_commands(&sweep);
+    ok = ok && (sweep.count || gt_fail(error, "no run of %s ended well", plan->root)) &&
+         gt_sweep_measure(&measures, &sweep, &read, NULL, error);
+    if (ok) {
+        gt_decide(&decision, &measures);
+        ok = pick_undecided(call, plan, &decision, error);
+        gt_decision_free(&decision);
+    }
+    gt_sweep_measures_free(&measures);
+    gt_sweep_free(&sweep);
+    return ok;
+}
+
+/* The disk of the sweep's folder, or of the one above in which it will be made. */
+static bool has_space(const char *root, gt_error *error)
+{
+    char *folder = gt_strdup(root);
+    while (!gt_path_is_folder(folder) && strcmp(folder, ".") != 0) {
+        char *above = gt_path_folder(folder);
+        gt_free(folder);
+        folder = above;
+    }
+    bool ok = !gt_disk_was_full(folder) || gt_fail(error, "the disk of %s is full", folder);
+    gt_free(folder);
+    return ok;
 }
 
 /* Checks before the first run what would make every run fail. */
@@ -206,13 +297,18 @@ static bool can_start(const gt_run_plan *plan, const gt_run_cluster *cluster, gt
 {
     if (plan->rocprof_input && !gt_path_is_file(plan->rocprof_input))
         return gt_fail(error, "job file not found: %s", plan->rocprof_input);
-    if (cluster) return true; /* programs of the nodes need not be here */
+    if (!has_space(plan->root, error)) return false;
     gt_run_point first = gt_run_point_make(plan, 0);
-    const char *program = first.argv.items[0];
-    bool found = gt_path_search(&first.arena, program, getenv("PATH"));
-    if (!found) gt_fail(error, "command not found: %s", program);
+    const char *programs[] = {first.argv.items[0],
+                              first.argv.items[first.profiler_words]}; /* maybe the same */
+    bool ok = true;
+    for (size_t i = 0; i < GT_LENGTH(programs) && ok && !cluster; i++) /* those of nodes need not be here */
+        ok = gt_path_search(&first.arena, programs[i], getenv("PATH")) ||
+             gt_fail(error, "command not found: %s", programs[i]);
+    if (cluster && !cluster->generate_only)
+        ok = gt_slurm_check_partition(&first.arena, gt_value_get(cluster->context, "slurm"), error);
     gt_run_point_free(&first);
-    return found;
+    return ok;
 }
 
 /* ---- clusters ---- */
@@ -262,6 +358,7 @@ static bool find_target(const gt_call *call, gt_arena *arena, gt_run_cluster *cl
         cluster->context = context;
         return set_gpus(arena, gt_arguments_string(a, "gpus"), &cluster->context, error);
     }
+    if (context->count) gt_warn("the context has no effect without --target slurm; --env sets variables");
     if (gt_arguments_value(a, "gpus")->given && gt_arguments_int(a, "slots") <= 1)
         return gt_fail(error, "argument --gpus: needs --slots of at least 2");
     if (cluster->generate_only || cluster->no_wait)
@@ -285,12 +382,28 @@ static bool check_slots(const gt_runner_options *options, bool dry_run, gt_error
 
 /* ---- running ---- */
 
+extern char **environ;
+
+/* The secrets of --env, of the context and of the environment. */
+static const gt_value *find_secrets(gt_arena *arena, const gt_run_plan *plan, const gt_run_cluster *cluster)
+{
+    const gt_value *variables = &gt_value_missing;
+    for (size_t i = 0; i < plan->environment_count; i++) {
+        const char *variable = plan->environment[i];
+        size_t len = strcspn(variable, "=");
+        variables = gt_settings_with(arena, variables, gt_arena_bytes(arena, variable, len),
+                                     gt_settings_copy_string(arena, variable + len + 1));
+    }
+    return gt_secrets_known(arena, cluster->context ? cluster->context : &gt_value_missing, variables,
+                            (const char *const *)environ);
+}
+
 static gt_exit run(const gt_call *call, const gt_run_plan *plan, const gt_run_cluster *cluster)
 {
     const gt_arguments *arguments = &call->arguments;
     gt_runner_options options = {
         .cluster = cluster->context ? cluster : NULL,
-        .skip_existing = gt_arguments_flag(arguments, "skip_existing"),
+        .skip_existing = gt_arguments_flag(arguments, "skip_existing") || plan->picked,
         .no_summary = gt_arguments_flag(arguments, "no_aggregate"),
         .quiet = gt_arguments_flag(arguments, "quiet"),
         .delay_s = gt_arguments_int(arguments, "delay"),
@@ -309,7 +422,8 @@ static gt_exit run(const gt_call *call, const gt_run_plan *plan, const gt_run_cl
     if (!can_start(plan, options.cluster, &error) || !gt_runner_run(plan, &options, &result, &error))
         return gt_sweep_failed(&error);
     if (result.interrupted) return GT_EXIT_INTERRUPTED;
-    return result.failed && gt_arguments_flag(arguments, "fail_on_error") ? GT_EXIT_FAILED : GT_EXIT_DONE;
+    bool is_failure = result.all_failed || (result.failed && gt_arguments_flag(arguments, "fail_on_error"));
+    return is_failure ? GT_EXIT_FAILED : GT_EXIT_DONE;
 }
 
 /* A task of a job array, on its node. */
@@ -348,10 +462,18 @@ gt_exit gt_cmd_sweep_run(const gt_call *call)
     char by_default[GT_CLOCK_TEXT];
     gt_clock_format(by_default, sizeof by_default, "experiments/sweep_%Y%m%d_%H%M%S", time(NULL));
     gt_run_plan plan = {0};
-    gt_exit status = make_plan(call, given ? given : by_default, &plan, &error) &&
-                             find_target(call, &arena, &cluster, &error)
-                         ? run(call, &plan, &cluster)
-                         : gt_usage_error(call->program, "%s", error.text);
+    bool is_more = gt_arguments_value(arguments, "more")->given;
+    bool is_made = make_plan(call, given ? given : by_default, &plan, &error) &&
+                   find_target(call, &arena, &cluster, &error);
+    gt_exit status;
+    if (is_made) plan.secrets = find_secrets(&arena, &plan, &cluster);
+    if (!is_made)
+        status = gt_usage_error(call->program, "%s", error.text);
+    else if (is_more && !pick_more(call, &plan, &error))
+        status = gt_sweep_failed(&error);
+    else
+        status = is_more && !plan.picked_count ? GT_EXIT_DONE : run(call, &plan, &cluster);
+    gt_free(plan.picked);
     gt_sweep_grid_free(&plan.grid);
     gt_arena_free(&arena);
     return status;

@@ -16,9 +16,7 @@
 #include "sweep/compare/run_plots.h"
 #include "sweep/report.h"
 
-#include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- compare ---- */
@@ -350,7 +348,7 @@ static void show_files(const gt_call *call, const gt_output *output, bool is_fir
         printf("%swrote %s\n", i || !is_first ? "" : "\n", gt_output_file_path(output, i));
 }
 
-/* One test: its files are in the folder itself. Several: in one folder per test, beside those of all. */
+/* One test: its files are in the folder itself. Several: in one folder per test, next to those of all. */
 static bool write_comparisons(const gt_call *call, const plan *p, const gt_run_comparisons *all,
                               gt_error *error)
 {

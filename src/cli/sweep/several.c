@@ -10,7 +10,6 @@
 #include "sweep/setting_reports.h"
 
 #include <stdio.h>
-#include <string.h>
 
 enum { TOP_DEFAULT = 5 /* of `sweep top` */ };
 

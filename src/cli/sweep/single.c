@@ -13,7 +13,6 @@
 #include "sweep/report.h"
 
 #include <stdio.h>
-#include <string.h>
 
 /* ---- run-tracelens-single-config ---- */
 

@@ -10,10 +10,12 @@
 #include "output/output.h"
 #include "output/file.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 const gt_command gt_sweep_steps[] = {
     {"run", "run_train_various_channels.sh", "run a grid of settings and record each outcome",
@@ -161,8 +163,29 @@ const gt_option_group gt_sweep_plain_group = {"Common options", plain_options, G
 
 gt_exit gt_sweep_failed(const gt_error *error)
 {
-    fprintf(stderr, "gputally: %s\n", error->text);
+    const char *reason = strstr(error->text, strerror(EACCES));
+    gt_str text = {error->text, strlen(error->text)};
+    bool is_denied =
+        (gt_str_starts_with(text, "cannot write ") || gt_str_starts_with(text, "cannot create folder ")) &&
+        reason && !reason[strlen(strerror(EACCES))];
+    fprintf(stderr, "gputally: %s%s\n", error->text, is_denied ? "; write elsewhere with -o" : "");
     return GT_EXIT_FAILED;
+}
+
+bool gt_sweep_may_write(const char *folder, gt_error *error)
+{
+    char *at = gt_strdup(folder);
+    while (access(at, F_OK) != 0 && strcmp(at, "/") != 0 && strcmp(at, ".") != 0) {
+        char *above = gt_path_folder(at);
+        gt_free(at);
+        at = above;
+    }
+    bool may =
+        access(at, W_OK) == 0 ||
+        gt_fail(error,
+                "No write permission for sweep directory: %s; write the analysis elsewhere with -o DIR", at);
+    gt_free(at);
+    return may;
 }
 
 static bool apply(const gt_call *call, gt_read_options *read, gt_error *error)
@@ -271,6 +294,7 @@ bool gt_sweep_write_sheets(const gt_table_list *tables, const char *folder, cons
                            const char *page_path, gt_str page, gt_error *error)
 {
     gt_output *output = gt_output_new();
+    gt_output_set_csv_safe(output, true); /* no other program reads them */
     char *workbook = gt_format("%s/%s.xlsx", folder, stem);
     bool written = gt_output_xlsx(output, workbook, tables->items, tables->count, error);
     for (size_t i = 0; i < tables->count && written; i++) {
@@ -285,13 +309,15 @@ bool gt_sweep_write_sheets(const gt_table_list *tables, const char *folder, cons
     return written;
 }
 
-bool gt_sweep_write_both(const gt_table_list *tables, const char *stem, gt_error *error)
+bool gt_sweep_write_both(const gt_table_list *tables, const char *step, const char *stem, gt_error *error)
 {
     gt_output *output = gt_output_new();
+    gt_output_set_csv_safe(output, strcmp(step, "counters") == 0); /* the other files are those of scripts */
     char *xlsx = gt_format("%s.xlsx", stem), *csv = gt_format("%s.csv", stem);
     bool written = gt_output_xlsx(output, xlsx, tables->items, tables->count, error) &&
                    write_table(output, tables->items[0], csv, "\n", error) && gt_output_commit(output, error);
     gt_output_free(output);
+    if (written) gt_sweep_note_files(step, (const char *[]){xlsx, csv}, 2);
     gt_free(xlsx);
     gt_free(csv);
     return written;

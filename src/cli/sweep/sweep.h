@@ -52,8 +52,11 @@ gt_exit gt_cmd_sweep_all(const gt_call *call);
 
 /* ---- what the steps share ---- */
 
-/* Prints "gputally: MESSAGE" on standard error; returns GT_EXIT_FAILED. */
+/* Prints "gputally: MESSAGE" on standard error, and what to do if a file may not be written; returns
+ * GT_EXIT_FAILED. */
 gt_exit gt_sweep_failed(const gt_error *error);
+/* Whether files can be written into the folder of the analysis, which need not exist. */
+bool gt_sweep_may_write(const char *folder, gt_error *error);
 
 extern const gt_option_group gt_sweep_gate_group; /* of `compare` with two sweeps */
 
@@ -100,8 +103,9 @@ void gt_sweep_show_run_reports(const gt_single_run *run, const char *folder, con
 
 /* Writes a table as CSV with this line end. */
 bool gt_sweep_write_csv(const gt_table *table, const char *path, const char *line_end, gt_error *error);
-/* Writes all tables to the workbook <stem>.xlsx and the first one to <stem>.csv; both or neither. */
-bool gt_sweep_write_both(const gt_table_list *tables, const char *stem, gt_error *error);
+/* Writes all tables to the workbook <stem>.xlsx and the first one to <stem>.csv, both or neither, and notes
+ * them as the step's. */
+bool gt_sweep_write_both(const gt_table_list *tables, const char *step, const char *stem, gt_error *error);
 /* Writes all tables to the workbook FOLDER/<stem>.xlsx and each to FOLDER/<name of the table>.csv, and a page
  * if `page_path` is not NULL; all or none. */
 bool gt_sweep_write_sheets(const gt_table_list *tables, const char *folder, const char *stem,
@@ -116,7 +120,7 @@ bool gt_sweep_measure_argument(const gt_call *call, size_t which, const gt_read_
 /* Whether no option of `compare` is given that is about runs instead of sweeps (gate.c). */
 bool gt_sweep_check_not_runs(const gt_call *call, gt_error *error);
 /* The page of the sweeps that are the arguments, with the answer about each later one (several.c). It shows
- * what `sweep decide` says about each sweep, and what other steps wrote beside their traces. Sorts
+ * what `sweep decide` says about each sweep, and what other steps wrote next to their traces. Sorts
  * measurements. */
 struct gt_sweep_answer;
 void gt_sweep_make_page(const gt_call *call, struct gt_sweep_measures *const *measures,

@@ -14,7 +14,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 static const gt_option timeline_options[] = {
     {"sweep_dir", GT_OPTION_STRING, "DIR", NULL, "read the reports of this sweep folder (required)"},
@@ -153,19 +152,15 @@ static bool make_comms(const gt_call *call, const gt_setting_reports *reports, c
     gt_table_list tables = {0};
     gt_table_list_add(&tables, all);
     char *stem = gt_format("%s/nccl_master_all_configs", folder);
-    char *xlsx = gt_format("%s.xlsx", stem), *csv = gt_format("%s.csv", stem);
-    bool made = gt_sweep_write_both(&tables, stem, error);
-    if (made) gt_sweep_note_files("comms", (const char *[]){xlsx, csv}, 2);
+    bool made = gt_sweep_write_both(&tables, "comms", stem, error);
     if (made && !gt_sweep_is_quiet(call)) {
         gt_comms_operations operations = gt_sweep_comms_operations(all);
         show_operations(&operations);
         show_settings(all);
         show_best(&operations);
         gt_free(operations.items);
-        printf("\nwrote %s\nwrote %s\n", xlsx, csv);
+        printf("\nwrote %s.xlsx\nwrote %s.csv\n", stem, stem);
     }
-    gt_free(xlsx);
-    gt_free(csv);
     gt_free(stem);
     gt_table_list_free(&tables);
     return made;
@@ -297,9 +292,16 @@ static bool make_counters(const gt_call *call, const char *root, const gt_read_o
     char *stem = gt_format("%s/counters_all_configs", folder);
     bool made = (gt_path_is_folder(root) || gt_fail(error, "Sweep directory does not exist: %s", root)) &&
                 gt_sweep_open_for_step(call, &sweep, root, error) &&
-                gt_sweep_counter_tables(&sweep, read, strings, &tables, error) &&
-                gt_sweep_write_both(&tables, stem, error);
-    if (made && !gt_sweep_is_quiet(call))
+                gt_sweep_counter_tables(&sweep, read, strings, &tables, error);
+    bool none = made && !tables.items[0]->row_count;
+    if (none && call->nothing_to_do)
+        *call->nothing_to_do = true;
+    else if (none)
+        made = gt_fail(error, "no setting has counters; record them with a job file (sweep yaml, sweep run "
+                              "--write_job_files)");
+    else
+        made = made && gt_sweep_write_both(&tables, "counters", stem, error);
+    if (made && !none && !gt_sweep_is_quiet(call))
         printf("%zu rows, %zu counters\n\nwrote %s.xlsx\nwrote %s.csv\n", tables.items[0]->row_count,
                tables.count - 1, stem, stem);
     gt_free(stem);

@@ -13,6 +13,7 @@
 #include "base/map.h"
 #include "base/memory.h"
 #include "findings/schedule/names.h"
+#include "model/arch.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -92,7 +93,7 @@ typedef struct jax_builder {
     uint32_t categories[GT_JAX_CLASSES];
     uint32_t launch_name;
     gt_map launches;       /* ids that have their call */
-    gt_op_origin *origins; /* by op of the trace; NULL: nobody wants them */
+    gt_op_origin *origins; /* by op of the trace; NULL: not wanted */
 } jax_builder;
 
 static const name_facts *facts_of(jax_builder *b, uint32_t name)
@@ -229,9 +230,13 @@ static gt_device_facts describe_device(const gt_jax *trace, const gt_jax_device 
         facts.compute_major = (int64_t)device->compute_major;
     const gt_amd_properties properties = {device->compute_major, device->compute_minor, device->cores,
                                           device->clock_khz / 1000, device->memory_bytes};
-    const char *product = gt_amd_gpu_name(&properties);
-    if (facts.is_amd && facts.name == GT_STR_NONE && product) /* those of AMD GPUs do not name them */
-        facts.name = gt_interner_add_cstr(trace->strings, product);
+    gt_buffer product = {0};
+    if (facts.is_amd && facts.name == GT_STR_NONE && /* those of AMD GPUs do not name them */
+        gt_amd_gpu_add_name(&properties, &product)) {
+        facts.name = gt_interner_add_cstr(trace->strings, gt_buffer_str(&product).bytes);
+        facts.is_deduced = true;
+    }
+    gt_buffer_free(&product);
     return facts;
 }
 

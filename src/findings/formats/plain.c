@@ -157,7 +157,7 @@ static void group_ops(plain_builder *b)
     for (size_t i = 0; i < count; i++) {
         const gt_plain_op *op = &b->trace->ops[i];
         b->op_slot[i] = GT_NONE;
-        if (!op->has_launch || !b->trace->call_count) continue; /* nobody asks without calls */
+        if (!op->has_launch || !b->trace->call_count) continue; /* not needed without calls */
         uint32_t *slot = gt_map_put(&b->launches, op->process, op->launch);
         if (*slot == GT_MAP_NONE) *slot = (uint32_t)b->slot_count++;
         b->op_slot[i] = *slot;

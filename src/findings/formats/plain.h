@@ -39,7 +39,7 @@ typedef struct gt_plain_trace {
     gt_plain_op *others; /* of the other devices, if somebody wants them; sorted as well */
     size_t other_count, other_capacity;
     bool has_origins; /* some ops have one */
-    /* How people call the device and the stream of an op; asked once per stream. NULL: nobody asks. */
+    /* Display names of the device and the stream of an op; called once per stream. NULL: none. */
     gt_stream_names (*name_stream)(const void *context, const gt_plain_op *op);
     const void *context;
     gt_plain_call *calls; /* of the processes that use it; sorted as well */
@@ -48,13 +48,6 @@ typedef struct gt_plain_trace {
     gt_device_facts device;
     size_t device_count;
 } gt_plain_trace;
-
-/* What tells AMD's GPUs apart. Version 9.4.2 is gfx942, and 9.5.0 gfx950. Unknown values are 0. */
-typedef struct gt_amd_properties {
-    uint64_t major, minor, cores, clock_mhz, memory_bytes;
-} gt_amd_properties;
-/* amd_gpus.c: the product, "AMD Instinct MI300X"; NULL if it is unknown. */
-const char *gt_amd_gpu_name(const gt_amd_properties *gpu);
 
 gt_schedule *gt_schedule_of_plain(gt_plain_trace *trace);
 void gt_plain_free(gt_plain_trace *trace);

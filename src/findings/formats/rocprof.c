@@ -11,7 +11,6 @@
 #include "findings/formats/spans.h"
 
 #include "analysis/rocprof/agents.h"
-#include "analysis/rocprof/sheets.h"
 #include "base/memory.h"
 #include "findings/schedule/names.h"
 #include "model/arch.h"
@@ -20,7 +19,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { COPY_BETWEEN_GPUS = GT_COPY_DIRECTIONS, COPY_NAMES };
+enum { COPY_BETWEEN_GPUS = GT_COPY_DIRECTIONS };
 
 /* ---- devices ---- */
 
@@ -47,7 +46,6 @@ typedef struct rocprof_builder {
     bool to_show;           /* the other devices, too */
     bool several_processes; /* have ops */
     uint64_t first_process; /* that has any */
-    uint32_t copy_names[COPY_NAMES];
 } rocprof_builder;
 
 /* The index of the device that an agent of a process is. */
@@ -123,19 +121,11 @@ static void free_dispatches(dispatch_columns *d)
     gt_free(d->devices);
 }
 
-/* What the name of a kernel says, found once per name. */
-typedef struct kernel_facts {
-    uint32_t category; /* string id; GT_STR_NONE: not looked at yet */
-    bool communicates;
-} kernel_facts;
-
-static kernel_facts judge_kernel(const gt_rocprof *run, uint32_t name)
+static bool communicates(const gt_rocprof *run, uint32_t name)
 {
     gt_str text = gt_interner_get(run->strings, name);
-    kernel_facts facts = {.communicates = gt_name_bits_of(text, GT_NAMES_GPU) & GT_NAME_COMMUNICATION};
-    facts.communicates |= run->communication && gt_comm_family(run->communication, text);
-    facts.category = gt_interner_add_cstr(run->strings, gt_kernel_category(gt_kernel_short_name(text)));
-    return facts;
+    return gt_name_bits_of(text, GT_NAMES_GPU) & GT_NAME_COMMUNICATION ||
+           (run->communication && gt_comm_family(run->communication, text));
 }
 
 /* Adds an op of the busiest device or of another one. */
@@ -154,15 +144,16 @@ static void add_op(rocprof_builder *b, const gt_plain_op *op)
 static void add_dispatches(rocprof_builder *b, const dispatch_columns *d)
 {
     size_t name_count = gt_interner_count(b->run->strings);
-    kernel_facts *facts = gt_alloc_zero(name_count, sizeof *facts);
-    uint64_t last = 0; /* process that was noted */
+    enum { COMPUTES = 1, COMMUNICATES };
+    uint8_t *kinds = gt_alloc_zero(name_count, 1); /* of kernels, by name */
+    uint64_t last = 0;                             /* process that was noted */
     for (size_t i = 0; i < d->count; i++) {
         uint64_t process = (uint64_t)d->process[i], launch = (uint64_t)d->launch[i];
         bool is_other = d->devices[i] != b->device;
         if (is_other && launch) *gt_map_put(&b->other_launches, process, launch) = 1;
         if (is_other && !b->to_show) continue;
-        kernel_facts *kernel = &facts[d->names[i]];
-        if (kernel->category == GT_STR_NONE) *kernel = judge_kernel(b->run, d->names[i]);
+        uint8_t *kind = &kinds[d->names[i]];
+        if (!*kind) *kind = communicates(b->run, d->names[i]) ? COMMUNICATES : COMPUTES;
         if (!is_other && (!b->processes.count || process != last)) {
             *gt_map_put(&b->processes, process, 0) = 1;
             last = process;
@@ -174,14 +165,13 @@ static void add_dispatches(rocprof_builder *b, const dispatch_columns *d)
                           .stream = (uint64_t)(b->has_streams ? d->stream[i] : d->queue[i]),
                           .device = d->devices[i],
                           .name = d->names[i],
-                          .category = kernel->category,
                           .row = (uint32_t)i,
                           .kind = GT_KIND_KERNEL,
                           .has_launch = launch != 0,
-                          .communicates = kernel->communicates};
+                          .communicates = *kind == COMMUNICATES};
         add_op(b, &op);
     }
-    gt_free(facts);
+    gt_free(kinds);
 }
 
 /* ---- graphs ---- */
@@ -192,7 +182,6 @@ static void visit_graphs(rocprof_builder *b, bool adds)
     if (!b->run->graphs) return;
     gt_store_cell cells[GT_GRAPH_COLUMNS];
     gt_store_scan *scan = gt_store_scan_new(b->run->graphs);
-    uint32_t category = gt_interner_add_cstr(b->run->strings, "Graph");
     for (uint32_t row = 0; gt_store_scan_next(scan, cells); row++) {
         uint64_t process = (uint64_t)cells[GT_GRAPH_PROCESS].integer;
         uint64_t launch = (uint64_t)cells[GT_GRAPH_CORRELATION].integer;
@@ -209,7 +198,6 @@ static void visit_graphs(rocprof_builder *b, bool adds)
                           .stream = (uint64_t)cells[GT_GRAPH_STREAM].integer,
                           .device = device,
                           .name = gt_graph_name(b->run->strings, cells[GT_GRAPH_ID].integer),
-                          .category = category,
                           .row = row,
                           .kind = GT_KIND_KERNEL,
                           .has_launch = launch != 0};
@@ -251,8 +239,8 @@ static size_t copy_devices(rocprof_builder *b, const gt_store_cell *cells, uint3
     return count;
 }
 
-/* PyTorch's names, which the rules know. */
-static uint32_t copy_name(rocprof_builder *b, int64_t direction, bool is_between)
+/* PyTorch's names, which the rules know: "Memcpy HtoD (Pageable -> Device)". */
+static uint32_t copy_name(rocprof_builder *b, const gt_store_cell *cells, bool is_between)
 {
     static const char *const names[] = {[GT_COPY_UNKNOWN] = "Memcpy",
                                         [GT_COPY_HOST_TO_HOST] = "Memcpy HtoH",
@@ -273,11 +261,15 @@ static uint32_t copy_name(rocprof_builder *b, int64_t direction, bool is_between
                                         [GT_COPY_NOT_KNOWN] = "Memcpy",
                                         [GT_COPY_OTHER_KIND] = "Memcpy",
                                         [COPY_BETWEEN_GPUS] = "Memcpy PtoP"};
+    int64_t direction = cells[GT_COPY_DIRECTION].integer;
     size_t index = direction > 0 && direction < GT_COPY_DIRECTIONS ? (size_t)direction : GT_COPY_UNKNOWN;
-    if (is_between) index = COPY_BETWEEN_GPUS;
-    if (b->copy_names[index] == GT_STR_NONE)
-        b->copy_names[index] = gt_interner_add_cstr(b->run->strings, names[index]);
-    return b->copy_names[index];
+    const char *name = names[is_between ? COPY_BETWEEN_GPUS : index];
+    const char *from = gt_memory_kind_name(cells[GT_COPY_FROM].integer);
+    const char *to = gt_memory_kind_name(cells[GT_COPY_TO].integer);
+    if (!from || !to || strchr(name, '(')) return gt_interner_add_cstr(b->run->strings, name);
+    char text[64];
+    snprintf(text, sizeof text, "%s (%s -> %s)", name, from, to);
+    return gt_interner_add_cstr(b->run->strings, text);
 }
 
 static const uint64_t copy_engine = UINT64_C(1) << 63; /* a bit of the streams of copies without streams */
@@ -297,8 +289,7 @@ static void add_copy(rocprof_builder *b, const gt_store_cell *cells, uint32_t ro
                       .stream = b->has_streams ? (uint64_t)cells[GT_COPY_STREAM].integer
                                                : copy_engine | (uint64_t)direction,
                       .device = device,
-                      .name = copy_name(b, direction, is_between),
-                      .category = GT_STR_NONE,
+                      .name = copy_name(b, cells, is_between),
                       .row = row,
                       .kind = direction == GT_COPY_SET ? GT_KIND_MEMSET : GT_KIND_MEMCPY,
                       .has_launch = launch != 0};
@@ -365,12 +356,13 @@ static void add_calls(rocprof_builder *b)
         if (kind != GT_STR_NONE && (kind == across || kind == again)) continue;
         if (gt_map_get(&b->processes, process, 0) == GT_MAP_NONE) continue;
         bool has_launch = !is_range && launch != 0;
+        uint32_t name = (uint32_t)cells[GT_CALL_NAME].text;
         gt_plain_call call = {.start_ns = cells[GT_CALL_START].integer,
                               .end_ns = cells[GT_CALL_END].integer,
                               .process = process,
                               .thread = (uint64_t)cells[GT_CALL_THREAD].integer,
                               .launch = launch,
-                              .name = (uint32_t)cells[GT_CALL_NAME].text,
+                              .name = is_range ? gt_range_name(b->run->strings, name) : name,
                               .row = row,
                               .has_launch = has_launch,
                               .is_range = is_range,
@@ -391,20 +383,25 @@ static uint64_t agent_number(const rocprof_builder *b, size_t column, uint32_t a
     return number > 0 ? (uint64_t)number : 0;
 }
 
-/* The product that an architecture such as gfx942 must be; NULL if it is unknown. */
-static const char *product_of(const rocprof_builder *b, gt_str architecture, uint32_t agent)
+/* The product that an architecture such as gfx942 must be: string id; GT_STR_NONE if it is unknown. */
+static uint32_t product_of(const rocprof_builder *b, gt_str architecture, uint32_t agent)
 {
-    gt_amd_properties gpu = {.cores = agent_number(b, GT_AGENT_CU_COUNT, agent),
+    gt_amd_properties gpu = {.units = agent_number(b, GT_AGENT_CU_COUNT, agent),
                              .clock_mhz = agent_number(b, GT_AGENT_CLOCK, agent)};
-    if (architecture.len != strlen("gfx942") || !gt_str_starts_with(architecture, "gfx")) return NULL;
+    if (architecture.len != strlen("gfx942") || !gt_str_starts_with(architecture, "gfx")) return GT_STR_NONE;
     gpu.major = (uint64_t)(architecture.bytes[3] - '0');
     gpu.minor = (uint64_t)(architecture.bytes[4] - '0');
-    return gt_amd_gpu_name(&gpu);
+    gt_buffer name = {0};
+    uint32_t product = gt_amd_gpu_add_name(&gpu, &name)
+                           ? gt_interner_add_cstr(b->run->strings, gt_buffer_str(&name).bytes)
+                           : GT_STR_NONE;
+    gt_buffer_free(&name);
+    return product;
 }
 
 /* The product's name if its rates are known, or the one that its architecture must be. Otherwise what there
  * is. */
-static uint32_t device_name(const rocprof_builder *b)
+static uint32_t device_name(const rocprof_builder *b, bool *is_deduced)
 {
     uint32_t agent = b->use_count ? b->uses[b->device].agent : GT_MAP_NONE;
     if (agent == GT_MAP_NONE) return GT_STR_NONE;
@@ -412,8 +409,10 @@ static uint32_t device_name(const rocprof_builder *b)
     uint32_t architecture = gt_store_string_id(b->run->agents, GT_AGENT_NAME, agent);
     gt_str name = gt_interner_get(b->run->strings, product);
     if (gt_gpu_arch_match(name.bytes)) return product;
-    const char *other = product_of(b, gt_interner_get(b->run->strings, architecture), agent);
-    if (other) return gt_interner_add_cstr(b->run->strings, other);
+    uint32_t other = product_of(b, gt_interner_get(b->run->strings, architecture), agent);
+    *is_deduced = other != GT_STR_NONE &&
+                  (!name.len || gt_gpu_arch_match(gt_interner_get(b->run->strings, other).bytes));
+    if (*is_deduced) return other;
     return name.len ? product : architecture;
 }
 
@@ -504,7 +503,10 @@ gt_schedule *gt_schedule_of_rocprof(gt_rocprof *run, bool to_show)
     visit_copies(&b, true);
     add_calls(&b);
     int64_t number;
-    b.plain.device = (gt_device_facts){.name = device_name(&b),
+    bool is_deduced = false;
+    uint32_t name = device_name(&b, &is_deduced);
+    b.plain.device = (gt_device_facts){.name = name,
+                                       .is_deduced = is_deduced,
                                        .place = name_gpu(&b, b.device, &number),
                                        .compute_major = is_nsys ? compute_major(&b) : -1,
                                        .is_amd = !is_nsys};

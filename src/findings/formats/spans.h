@@ -2,7 +2,7 @@
 #ifndef GT_FINDINGS_FORMATS_SPANS_H
 #define GT_FINDINGS_FORMATS_SPANS_H
 
-#include "findings/schedule/busy.h"
+#include "findings/schedule/all_devices.h"
 
 #include <stddef.h>
 

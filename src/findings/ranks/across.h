@@ -2,9 +2,9 @@
  * the sheets of one question; gt_ranks_find calls them.
  *
  *     clock_offsets                        clocks.c
- *     communication_matrix                 matrix.c
+ *     communication_matrix                 sheets.c
  *     critical_path, critical_path_steps   critical.c
- *     rank_steps, rank_step_times          steps.c
+ *     rank_steps, rank_step_times          sheets.c
  *     slack                                slack.c
  *
  * Sheets are in the strings of nccl_long. The caller owns them. */
@@ -14,7 +14,7 @@
 #include "findings/ranks/chains.h"
 #include "findings/ranks/find.h"
 
-/* Sets the cell to the name of the rank's node, if that is known. */
+/* sheets.c: sets the cell to the name of the rank's node, if that is known. */
 void gt_rank_set_node(const gt_rank_findings *found, size_t rank, gt_table *sheet, size_t column, size_t row);
 
 /* ---- clocks.c: by how much do the clocks of ranks differ? ---- */
@@ -35,12 +35,12 @@ gt_rank_clock *gt_rank_clocks_find(const gt_collective_sync *sync, size_t rank_c
 gt_table *gt_rank_clocks_sheet(const gt_rank_findings *found, const gt_rank_clock *clocks,
                                gt_interner *strings);
 
-/* ---- matrix.c: how much do ranks send to each other? ---- */
+/* ---- sheets.c: how much do ranks send to each other? ---- */
 
 /* `uncounted`: kernels in the windows that do not say how much they send to whom. */
 gt_table *gt_rank_matrix_sheet(const gt_rank_findings *found, const gt_ranks_input *input, size_t *uncounted);
 
-/* ---- steps.c: how long are steps, and how do ranks differ? ---- */
+/* ---- sheets.c: how long are steps, and how do ranks differ? ---- */
 
 void gt_rank_steps_add_sheets(const gt_rank_findings *found, gt_interner *strings, gt_table_list *tables);
 

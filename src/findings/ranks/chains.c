@@ -7,6 +7,8 @@
 
 #include "base/map.h"
 #include "base/memory.h"
+#include "base/number.h"
+#include "trace/pytorch/pytorch.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -105,19 +107,13 @@ static void take_cause(walk *w, int64_t start, gt_cause cause)
          keep_cstr(w, gt_cause_name(cause)));
 }
 
-static int smaller_first(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* Pieces that are shorter than the largest PIECES_MAX - 1 become one. */
 static void limit_pieces(walk *w)
 {
     if (w->count <= PIECES_MAX) return;
     int64_t *sizes = gt_alloc(w->count * sizeof *sizes);
     for (size_t i = 0; i < w->count; i++) sizes[i] = w->pieces[i].ns;
-    qsort(sizes, w->count, sizeof *sizes, smaller_first);
+    qsort(sizes, w->count, sizeof *sizes, gt_by_i64);
     int64_t least = sizes[w->count - (PIECES_MAX - 1)];
     piece rest = {.name = w->other, .kind = GT_CHAIN_COMPUTE};
     size_t kept = 0;
@@ -143,7 +139,7 @@ static void finish_link(walk *w, gt_chain_joins joins, uint32_t parent)
     gt_rank_facts *f = w->facts;
     limit_pieces(w);
     w->link.from_ns = w->at;
-    w->link.joins = (uint8_t)joins;
+    w->link.joins = joins;
     w->link.parent = parent;
     w->link.first_piece = (uint32_t)f->piece_count;
     for (size_t i = w->count; i-- > 0;) {
@@ -154,7 +150,7 @@ static void finish_link(walk *w, gt_chain_joins joins, uint32_t parent)
                           (p->count < most ? p->count : most) << (64 - GT_PIECE_COUNT_BITS);
         GT_PUSH(f->pieces, f->piece_count, w->piece_capacity, packed);
     }
-    w->link.piece_count = (uint8_t)w->count;
+    w->link.piece_count = (uint32_t)w->count;
     f->links[w->index] = w->link;
     w->count = 0;
 }
@@ -318,13 +314,6 @@ static void make_links(walk *w)
     make_link(w, f->collective_count, s->window.end_ns, end, GT_CAUSE_DEVICE_GAP);
 }
 
-static uint32_t *new_indexes(size_t count)
-{
-    uint32_t *indexes = gt_alloc(count * sizeof *indexes);
-    for (size_t i = 0; i < count; i++) indexes[i] = GT_NONE;
-    return indexes;
-}
-
 void gt_rank_chains_find(gt_rank_facts *facts, const gt_schedule *schedule, const uint32_t *number,
                          const uint32_t *before)
 {
@@ -332,11 +321,12 @@ void gt_rank_chains_find(gt_rank_facts *facts, const gt_schedule *schedule, cons
               .facts = facts,
               .number = number,
               .before = before,
-              .link_of_op = new_indexes(schedule->op_count),
-              .link_of_point = new_indexes(schedule->point_count),
-              .name_of = new_indexes(gt_interner_count(schedule->strings))};
+              .link_of_op = gt_no_events(schedule->op_count),
+              .link_of_point = gt_no_events(schedule->point_count),
+              .name_of = gt_no_events(gt_interner_count(schedule->strings))};
     w.other = keep_cstr(&w, "other");
-    facts->links = gt_alloc((facts->collective_count + 1) * sizeof *facts->links);
+    facts->link_count = facts->collective_count + 1;
+    facts->links = gt_alloc(facts->link_count * sizeof *facts->links);
     for (size_t i = 0; i < facts->collective_count; i++)
         facts->links[i] = (gt_rank_link){.from_ns = facts->collectives[i].ready_ns, .parent = GT_NONE};
     make_links(&w);

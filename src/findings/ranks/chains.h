@@ -46,9 +46,6 @@ static inline uint32_t gt_piece_count(uint64_t piece) /* ops; a larger number is
 void gt_rank_chains_find(gt_rank_facts *facts, const gt_schedule *schedule, const uint32_t *number,
                          const uint32_t *before);
 
-/* fact_steps.c: fills the steps of the facts. */
-void gt_rank_facts_find_steps(gt_rank_facts *facts, const gt_schedule *schedule);
-
 /* When link `link` ends: its collective is ready, or the window ends. */
 int64_t gt_rank_link_end(const gt_rank_facts *facts, size_t link);
 

@@ -28,6 +28,7 @@
 
 #include "base/map.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
 #include "table/stats.h"
@@ -116,7 +117,6 @@ static uint32_t find_leader(const graph *g, size_t group, size_t *counts)
             size_t first = first_of(g, g->in_groups[i]), end = end_of(g, g->in_groups[i]);
             for (size_t k = first; end - first > 1 && k < end; k++) {
                 uint32_t rank = (uint32_t)g->ranks[rows[k]];
-                gt_memory_poll_at(k);
                 if (pass == 0)
                     counts[rank]++;
                 else if (pass == 2)
@@ -138,12 +138,6 @@ static int by_time(const void *a, const void *b)
     return (x->us > y->us) - (x->us < y->us);
 }
 
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Of n independent values, this many on either side can be dropped, and the rest holds the median of their
  * distribution with a probability of 1 - 10^-6: 4.9 standard deviations of a binomial distribution. */
 static size_t not_needed(size_t n)
@@ -155,7 +149,7 @@ static size_t not_needed(size_t n)
 /* The median of the values, which it sorts, and how far they scatter around it. */
 static double middle_of(double *values, size_t count, size_t trimmed, double *scatter)
 {
-    qsort(values, count, sizeof *values, by_size);
+    qsort(values, count, sizeof *values, gt_by_double);
     double median = (values[(count - 1) / 2] + values[count / 2]) / 2;
     *scatter = fmax(median - values[trimmed], values[count - 1 - trimmed] - median);
     if (count < ENOUGH) *scatter *= 2;
@@ -225,7 +219,6 @@ static void add_differences(const graph *g, uint32_t collective, uint32_t leader
     double stop = start + gt_column_number(g->durations, rows[at]);
     for (size_t k = first; k < end; k++) {
         uint32_t rank = (uint32_t)g->ranks[rows[k]];
-        gt_memory_poll_at(k);
         double own_start = gt_column_number(g->starts, rows[k]);
         double own_stop = own_start + gt_column_number(g->durations, rows[k]);
         if (rank == leader || !isfinite(own_stop - stop)) continue;
@@ -246,10 +239,7 @@ static const difference *sort_differences(const graph *g, space *s)
         s->counts[r] = begin;
         begin += count;
     }
-    for (size_t i = 0; i < s->count; i++) {
-        gt_memory_poll_at(i);
-        s->sorted[s->counts[s->list[i].rank]++] = s->list[i];
-    }
+    for (size_t i = 0; i < s->count; i++) s->sorted[s->counts[s->list[i].rank]++] = s->list[i];
     for (size_t r = 0, begin = 0; r < g->rank_count; r++) {
         if (s->counts[r] > begin + 1)
             qsort(s->sorted + begin, s->counts[r] - begin, sizeof *s->sorted, by_time);
@@ -274,7 +264,6 @@ static void add_members(graph *g, uint32_t group, space *s)
     for (size_t begin = 0, end; begin < s->count; begin = end) {
         uint32_t rank = list[begin].rank;
         for (end = begin; end < s->count && list[end].rank == rank;) end++;
-        gt_memory_poll();
         membership m = {
             .rank = rank, .group = group, .least_us = s->least_us[rank], .most_us = s->most_us[rank]};
         fit(g, &m, list + begin, end - begin, values);
@@ -570,7 +559,7 @@ gt_table *gt_rank_clocks_sheet(const gt_rank_findings *found, const gt_rank_cloc
         if (!clock->known) continue;
         gt_table_set_int(sheet, REFERENCE, row, clock->reference);
         gt_table_set_float(sheet, OFFSET, row, to_ns(clock->offset_us));
-        /* Nobody knows the moment at which the ranks leave better than that, the reference included. */
+        /* The moment at which the ranks leave is not known better than that, the reference included. */
         gt_table_set_float(sheet, ERROR, row, to_ns(fmax(clock->error_us, LEAVING_US)));
         if (!isnan(clock->drift)) gt_table_set_float(sheet, DRIFT, row, to_ns(1e6 * clock->drift));
         gt_table_set_float(sheet, AT, row, to_ns(clock->at_us));

@@ -52,15 +52,9 @@ typedef struct search {
 /* The step that a rank is in just before a time. */
 static const gt_rank_step *step_before(const gt_rank_facts *f, double ns)
 {
-    size_t low = 0, high = f->step_count;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if ((double)f->step_times[middle].start_ns < ns)
-            low = middle;
-        else
-            high = middle;
-    }
-    return f->step_count ? &f->step_times[low] : NULL;
+    size_t next;
+    GT_BISECT(next, 1, f->step_count, (double)f->step_times[next].start_ns < ns);
+    return f->step_count ? &f->step_times[next - 1] : NULL;
 }
 
 static void push(search *s, uint32_t rank, gt_chain_kind kind, uint32_t name, uint32_t count, double from_ns)

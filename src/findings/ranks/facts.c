@@ -10,11 +10,15 @@
  * An op that starts when its launch allows has the base of the host at that launch; the host has the base of
  * the op that it waited for last. */
 #include "findings/ranks/chains.h"
-#include "findings/ranks/find.h"
 
 #include "base/map.h"
 #include "base/memory.h"
+#include "base/number.h"
+#include "findings/ranks/find.h"
+#include "schema/columns.h"
+#include "trace/pytorch/pytorch.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,27 +32,14 @@ typedef struct walk {
     uint32_t *compute_before; /* by point: the last op launched before it that is no collective; GT_NONE */
 } walk;
 
-static uint32_t *new_indexes(size_t count)
-{
-    uint32_t *indexes = gt_alloc(count * sizeof *indexes);
-    for (size_t i = 0; i < count; i++) indexes[i] = GT_NONE;
-    return indexes;
-}
-
 /* ---- bases ---- */
-
-static int compare_rows(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
 
 /* Rows are in file order, which is that of their numbers. */
 static void number_collectives(walk *w, const uint32_t *rows, size_t count)
 {
     for (size_t i = 0; i < w->s->op_count; i++) {
         const uint32_t *found = w->s->ops[i].communicates && count
-                                    ? bsearch(&w->s->ops[i].row, rows, count, sizeof *rows, compare_rows)
+                                    ? bsearch(&w->s->ops[i].row, rows, count, sizeof *rows, gt_by_u32)
                                     : NULL;
         if (found) w->number[i] = (uint32_t)(found - rows);
     }
@@ -99,8 +90,8 @@ static void find_bases(walk *w)
 
 /* ---- collectives ---- */
 
-/* A collective behind another one on its stream may have been ready long before it started: when the last op
- * launched before it was done. */
+/* A collective that follows another one on its stream may have been ready long before it started: when the
+ * last op launched before it was done. */
 static void find_ready(const walk *w, const gt_gpu_op *op, gt_rank_collective *c)
 {
     const gt_schedule *s = w->s;
@@ -153,7 +144,7 @@ static void find_receivers(gt_rank_facts *f, const gt_schedule *s, const uint32_
     for (size_t i = 0; i < f->collective_count; i++) {
         int64_t rank = receivers[rows[i]];
         if (rank < 0 || rank >= GT_COLLECTIVE_RANKS_MAX) continue;
-        if (!f->receivers) f->receivers = new_indexes(f->collective_count);
+        if (!f->receivers) f->receivers = gt_no_events(f->receiver_count = f->collective_count);
         f->receivers[i] = (uint32_t)rank;
     }
     gt_free(receivers);
@@ -340,26 +331,12 @@ static void add_kernels(gt_rank_facts *f, const gt_schedule *s)
     gt_map_free(&places);
 }
 
-/* The trace's strings are freed with it. */
-static uint32_t keep_string(const gt_rank_facts *f, const gt_schedule *s, uint32_t id)
-{
-    if (id == GT_STR_NONE) return GT_STR_NONE;
-    gt_str text = gt_interner_get(s->strings, id);
-    return gt_interner_add(f->strings, text.bytes, text.len);
-}
-
-static int compare_times(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* When ops end, in order. The caller frees it. */
 static int64_t *sorted_ends(const gt_schedule *s)
 {
     int64_t *ends = gt_alloc((s->op_count + 1) * sizeof *ends);
     for (size_t i = 0; i < s->op_count; i++) ends[i] = s->ops[i].end_ns;
-    if (s->op_count) qsort(ends, s->op_count, sizeof *ends, compare_times);
+    if (s->op_count) qsort(ends, s->op_count, sizeof *ends, gt_by_i64);
     return ends;
 }
 
@@ -414,17 +391,93 @@ static void keep_findings(gt_rank_facts *f, const gt_findings *findings)
             if (k) gt_buffer_add_cstr(&evidence, "; ");
             gt_rank_add_item(&evidence, from->evidence[k]);
         }
-        f->findings[f->finding_count++] =
-            (gt_own_finding){.id = gt_strdup(from->id),
-                             .title = gt_strdup(from->title ? from->title : ""),
-                             .where = from->where ? gt_strdup(from->where) : NULL,
-                             .advice = gt_strdup(from->advice ? from->advice : ""),
-                             .evidence = gt_strdup(evidence.len ? gt_buffer_str(&evidence).bytes : ""),
-                             .confidence = from->confidence,
-                             .is_gpu = from->is_gpu,
-                             .gain_ns = from->gain_ns};
+        gt_str text = gt_buffer_str(&evidence);
+        f->findings[f->finding_count++] = (gt_own_finding){
+            .id = gt_interner_add_cstr(f->strings, from->id),
+            .title = gt_interner_add_cstr(f->strings, from->title ? from->title : ""),
+            .where = from->where ? gt_interner_add_cstr(f->strings, from->where) : GT_STR_NONE,
+            .advice = gt_interner_add_cstr(f->strings, from->advice ? from->advice : ""),
+            .evidence = gt_interner_add(f->strings, text.bytes, text.len),
+            .confidence = from->confidence,
+            .is_gpu = from->is_gpu,
+            .gain_ns = from->gain_ns};
         gt_buffer_free(&evidence);
     }
+}
+
+/* ---- steps ---- */
+
+/* -1: the name has none. */
+static int64_t number_of_step(const gt_schedule *s, size_t step)
+{
+    enum { DIGITS_MAX = 15 };
+    if (s->listed) return (int64_t)step; /* names of a server's steps do not number them */
+    gt_str name = gt_interner_get(s->strings, s->steps[step].name);
+    int64_t number = 0;
+    size_t digits = 0;
+    while (digits < name.len && digits < DIGITS_MAX &&
+           isdigit((unsigned char)name.bytes[name.len - 1 - digits]))
+        digits++;
+    for (size_t i = name.len - digits; i < name.len; i++) number = 10 * number + (name.bytes[i] - '0');
+    return digits ? number : -1;
+}
+
+/* In ascending order, or they do not say which step it is. */
+static void find_step_numbers(gt_rank_facts *f, const gt_schedule *s)
+{
+    if (!s->step_count) return;
+    f->step_numbers = gt_alloc(s->step_count * sizeof *f->step_numbers);
+    for (size_t i = 0; i < s->step_count; i++) {
+        f->step_numbers[i] = number_of_step(s, i);
+        if (f->step_numbers[i] > (i ? f->step_numbers[i - 1] : -1)) continue;
+        gt_free(f->step_numbers);
+        f->step_numbers = NULL;
+        return;
+    }
+    f->step_number_count = s->step_count;
+}
+
+int64_t *gt_rank_facts_steps(const gt_rank_facts *const *facts, size_t rank_count, const gt_table *rows)
+{
+    if (!rows->row_count) return NULL;
+    const int64_t *ranks = gt_table_column(rows, GT_COL_RANK)->ints;
+    int64_t *steps = gt_alloc(rows->row_count * sizeof *steps);
+    for (size_t row = 0, first = 0; row < rows->row_count; row++) {
+        if (ranks[row] != ranks[first]) first = row;
+        bool is_known = ranks[row] >= 0 && (size_t)ranks[row] < rank_count && facts[ranks[row]] &&
+                        facts[ranks[row]]->step_numbers;
+        if (!is_known) {
+            gt_free(steps);
+            return NULL;
+        }
+        const gt_rank_facts *f = facts[ranks[row]];
+        int32_t step = row - first < f->collective_count ? f->collectives[row - first].step : -1;
+        bool has_step = step >= 0 && (size_t)step < f->step_number_count;
+        steps[row] = has_step ? f->step_numbers[step] : GT_NO_STEP;
+    }
+    return steps;
+}
+
+/* Between the first ops of the steps. Without two steps the window is one. */
+static void find_steps(gt_rank_facts *f, const gt_schedule *s)
+{
+    size_t count = s->used_step_count > 1 ? s->used_step_count - 1 : 1;
+    f->step_times = gt_alloc(count * sizeof *f->step_times);
+    f->step_count = count;
+    for (size_t i = 0; i < count; i++) {
+        gt_rank_step *step = &f->step_times[i];
+        *step = (gt_rank_step){0, s->window.start_ns, s->window.end_ns};
+        if (s->used_step_count) step->number = number_of_step(s, s->used_steps[i]);
+        if (step->number < 0) step->number = (int64_t)i;
+        if (i) step->start_ns = s->ops[s->steps[s->used_steps[i]].first_op].start_ns;
+        if (i) step[-1].end_ns = step->start_ns;
+    }
+}
+
+static void find_all_steps(gt_rank_facts *f, const gt_schedule *s)
+{
+    find_steps(f, s);
+    find_step_numbers(f, s);
 }
 
 /* ---- all of it ---- */
@@ -447,9 +500,14 @@ static void keep_trust(gt_rank_facts *f, const gt_trust *trust)
 {
     f->trust = trust->verdict;
     for (size_t i = 0; i < trust->count; i++) {
-        gt_trust_check check = trust->checks[i];
-        if (check.level == GT_TRUST_OK) continue;
-        check.text = gt_strdup(check.text);
+        const gt_trust_check *from = &trust->checks[i];
+        if (from->level == GT_TRUST_OK) continue;
+        gt_rank_check check = {.id = gt_interner_add_cstr(f->strings, from->id),
+                               .text = gt_interner_add_cstr(f->strings, from->text),
+                               .level = from->level,
+                               .value = from->value,
+                               .warn = from->warn,
+                               .fail = from->fail};
         GT_PUSH(f->checks, f->check_count, f->check_capacity, check);
     }
 }
@@ -474,10 +532,10 @@ gt_rank_facts *gt_rank_facts_new(const gt_findings *findings, const uint32_t *ro
     f->node = gt_strdup(node ? node : "");
     walk w = {s,
               f,
-              new_indexes(s->op_count),
-              new_indexes(s->op_count),
-              new_indexes(s->point_count),
-              new_indexes(s->point_count)};
+              gt_no_events(s->op_count),
+              gt_no_events(s->op_count),
+              gt_no_events(s->point_count),
+              gt_no_events(s->point_count)};
     number_collectives(&w, rows, row_count);
     find_bases(&w);
     fill_collectives(&w);
@@ -490,11 +548,11 @@ gt_rank_facts *gt_rank_facts_new(const gt_findings *findings, const uint32_t *ro
     gt_free(computation);
     add_kernels(f, s);
     for (size_t i = 0; i < f->kernel_count; i++) {
-        f->kernels[i].kernel = keep_string(f, s, f->kernels[i].kernel);
-        f->kernels[i].op = keep_string(f, s, f->kernels[i].op);
+        f->kernels[i].kernel = gt_interner_add_from(f->strings, s->strings, f->kernels[i].kernel);
+        f->kernels[i].op = gt_interner_add_from(f->strings, s->strings, f->kernels[i].op);
     }
     find_launch_time(f, s);
-    gt_rank_facts_find_steps(f, s);
+    find_all_steps(f, s);
     gt_rank_chains_find(f, s, w.number, w.compute_before);
     divide_by_steps(f);
     keep_findings(f, findings);
@@ -503,31 +561,4 @@ gt_rank_facts *gt_rank_facts_new(const gt_findings *findings, const uint32_t *ro
     gt_free(w.host_base);
     gt_free(w.compute_before);
     return f;
-}
-
-void gt_rank_facts_free(gt_rank_facts *facts)
-{
-    if (!facts) return;
-    for (size_t i = 0; i < facts->finding_count; i++) {
-        gt_free(facts->findings[i].id);
-        gt_free(facts->findings[i].title);
-        gt_free(facts->findings[i].where);
-        gt_free(facts->findings[i].advice);
-        gt_free(facts->findings[i].evidence);
-    }
-    for (size_t i = 0; i < facts->check_count; i++) gt_free(facts->checks[i].text);
-    gt_free(facts->findings);
-    gt_free(facts->checks);
-    gt_free(facts->kernels);
-    gt_free(facts->step_times);
-    gt_free(facts->step_numbers);
-    gt_free(facts->links);
-    gt_free(facts->piece_names);
-    gt_free(facts->pieces);
-    gt_free(facts->collectives);
-    gt_free(facts->receivers);
-    gt_free(facts->device);
-    gt_free(facts->node);
-    gt_interner_free(facts->strings);
-    gt_free(facts);
 }

@@ -6,7 +6,6 @@
  * it. If two ranks are late by as much, the repair of one gains nothing: if they have the same cause, they
  * become one finding. */
 #include "findings/ranks/across.h"
-#include "findings/ranks/search.h"
 
 #include "base/memory.h"
 
@@ -136,16 +135,36 @@ static size_t move_alike(gt_late_search *s, size_t first)
     return first + alike;
 }
 
+/* What a repair gains if nothing is repaired before it: of suspects `first` to `end` - 1, of a slow host or
+ * of links; the other two are empty. */
+static double gain_alone(gt_late_search *s, size_t first, size_t end, const bool *hosts,
+                         const double *transfer_ns, const bool *has_rank)
+{
+    gt_late_search alone = *s;
+    size_t ranks = s->found->rank_count;
+    alone.repaired_ranks = gt_alloc_zero(ranks + 1, sizeof *alone.repaired_ranks);
+    alone.repaired_nodes = gt_alloc_zero(ranks + 1, sizeof *alone.repaired_nodes);
+    alone.blame_ns = gt_alloc_zero(ranks + 1, sizeof *alone.blame_ns);
+    alone.transfer_ns = transfer_ns;
+    set_repaired(&alone, first, end, true);
+    for (size_t r = 0; hosts && r < ranks; r++) alone.repaired_ranks[r] |= hosts[r];
+    double gain_ns = (s->model_ns - run_repaired(&alone)) / gt_rank_model_connected(s->model, has_rank);
+    gt_free(alone.repaired_ranks);
+    gt_free(alone.repaired_nodes);
+    gt_free(alone.blame_ns);
+    return fmax(0, gain_ns);
+}
+
 /* Suspects that are repaired together. */
 typedef struct plan {
     size_t first, end;
     double before_ns;      /* the step time */
     double gain_ns;        /* of the ranks that are connected with them */
-    double others_gain_ns; /* what is gained besides if those that are equally late were repaired, too */
+    double others_gain_ns; /* additional gain if those that are equally late were repaired, too */
     double *blame_ns;      /* before; owned */
 } plan;
 
-/* What the repair of suspects `first` to `end` - 1 gains, besides what is repaired already. */
+/* What the repair of suspects `first` to `end` - 1 gains, in addition to what is repaired already. */
 static double try_repair(gt_late_search *s, size_t first, size_t end, double before_ns)
 {
     bool *has_rank = gt_alloc_zero(s->found->rank_count + 1, sizeof *has_rank);
@@ -209,8 +228,8 @@ static void repair_group(gt_late_search *s, const plan *p)
                            .depends = depends,
                            .has_rank = gt_alloc_zero(s->found->rank_count + 1, sizeof *group.has_rank)};
     s->blame_ns = own;
-    /* A delay can be seen in the collectives of several groups, and behind each other. If what the rank does
-     * longer explains much of the gain, it is late by that, and its repair gains no more. */
+    /* A delay can be seen in the collectives of several groups, and of one after the other. If what the rank
+     * does longer explains much of the gain, it is late by that, and its repair gains no more. */
     double unused[GT_RANK_DIFFERENCES], explained = gt_search_explained_ns(s, latest->rank, unused);
     bool is_explained = group.total == 1 && !s->late_nodes[s->node_of[latest->rank]] &&
                         explained >= LEAST_EXPLAINED * group.gain_ns;
@@ -221,6 +240,8 @@ static void repair_group(gt_late_search *s, const plan *p)
     set_repaired(s, p->first, p->end, true);
     qsort(&s->suspects[p->first], p->end - p->first, sizeof *s->suspects, by_index);
     add_members(s, p, &group);
+    group.alone_ns = gain_alone(s, p->first, p->end, NULL, NULL, group.has_rank);
+    if (is_explained) group.alone_ns = fmin(group.alone_ns, explained);
     if (group.gain_ns >= LEAST_SHOWN * s->found->step_ns || depends) {
         gt_add_late_finding(s->found, s->model, &group);
         for (size_t r = 0; r < s->found->rank_count; r++)
@@ -248,7 +269,8 @@ static void repair_all(gt_late_search *s, const gt_slow_links *links)
         if (links_left && (next == s->suspect_count || gain_ns > p.gain_ns)) {
             links_left = false;
             if (gain_ns >= LEAST_SHOWN_OF_LINKS * s->found->step_ns)
-                gt_add_link_finding(s->found, links, gain_ns);
+                gt_add_link_finding(s->found, links, gain_ns,
+                                    gain_alone(s, 0, 0, NULL, links->transfer_ns, links->has_rank));
         } else {
             if (links_left) s->transfer_ns = NULL;
             repair_group(s, &p);
@@ -261,12 +283,13 @@ static void repair_all(gt_late_search *s, const gt_slow_links *links)
 static void add_slow_hosts(gt_late_search *s)
 {
     gt_slow_hosts hosts;
-    gt_slow_hosts_find(s->found, gt_usual_launch_ns(s->times), s->slow_hosts, &hosts);
+    gt_slow_hosts_find(s->found, s->usual_launch_ns, s->slow_hosts, &hosts);
     for (size_t i = 0; i < hosts.count; i++) {
         double before = run_repaired(s);
         for (size_t r = 0; r < s->found->rank_count; r++) s->repaired_ranks[r] |= hosts.items[i].has_rank[r];
         double connected = gt_rank_model_connected(s->model, hosts.items[i].has_rank);
-        gt_add_host_finding(s->found, &hosts.items[i], fmax(0, before - run_repaired(s)) / connected);
+        gt_add_host_finding(s->found, &hosts.items[i], fmax(0, before - run_repaired(s)) / connected,
+                            gain_alone(s, 0, 0, hosts.items[i].has_rank, NULL, hosts.items[i].has_rank));
     }
     gt_slow_hosts_free(&hosts);
 }
@@ -403,7 +426,6 @@ static void find_means(gt_rank_findings *found)
     double waits = 0, steps = 0;
     size_t known = 0;
     for (size_t r = 0; r < found->rank_count; r++) {
-        gt_memory_poll_at(r);
         if (!found->ranks[r].known) continue;
         waits += found->ranks[r].wait_ns;
         steps += found->ranks[r].facts->step_ns;

@@ -1,5 +1,4 @@
-/* Internal to src/findings/ranks: from late ranks to findings in words (texts.c, verdict.c) and in order
- * (own.c). */
+/* Internal to src/findings/ranks: from late ranks to findings in words (texts.c) and in order (own.c). */
 #ifndef GT_FINDINGS_RANKS_FIND_H
 #define GT_FINDINGS_RANKS_FIND_H
 
@@ -22,7 +21,7 @@ typedef struct gt_late_group {
     gt_late_member members[GT_LATE_GROUP_MAX]; /* the first ones */
     size_t count, total;                       /* of `members`, and of the whole group */
     double late_ns, least_late_ns;             /* per step: of the latest one and of the others */
-    double gain_ns;                            /* per step */
+    double gain_ns, alone_ns;                  /* per step: after the repairs before, and without them */
     double blame;                              /* the part of all waiting that they cause, 0 to 1 */
     bool is_certain;                           /* they are late by far more than chance */
     bool depends;   /* others are late by as much: only all repairs together gain */
@@ -50,16 +49,63 @@ void gt_slow_hosts_find(const gt_rank_findings *found, double usual_ns, const bo
                         gt_slow_hosts *list);
 void gt_slow_hosts_free(gt_slow_hosts *list);
 
-/* places.c: the part of the name that all late nodes have and no other one, such as "rack3"; NULL if there is
- * none. `is_late` is by node, *count becomes how many are late. The caller frees it. */
-char *gt_rank_shared_place(const gt_rank_findings *found, const bool *is_late, size_t *count);
-
-/* texts.c */
 /* Adds to late ranks and nodes what the names of their nodes share. */
 void gt_add_shared_place(gt_rank_findings *found, const bool *is_late);
-void gt_add_host_finding(gt_rank_findings *found, const gt_slow_host_group *group, double gain_ns);
+void gt_add_host_finding(gt_rank_findings *found, const gt_slow_host_group *group, double gain_ns,
+                         double alone_ns);
+
+/* ---- links.c ---- */
+
+void gt_add_link_finding(gt_rank_findings *found, const gt_slow_links *links, double gain_ns,
+                         double alone_ns);
+
+/* ---- the state of the search, which find.c and suspects.c share ---- */
+
+typedef struct gt_suspect {
+    bool is_node;
+    size_t index; /* rank or node */
+    size_t rank;  /* the rank, or one of the node that is as late as most of them */
+    double late_ns;
+    gt_late_cause cause; /* the largest */
+} gt_suspect;
+
+/* Kernel times of all ranks, sorted so that what is usual of each kernel can be found. */
+typedef struct gt_kernel_times gt_kernel_times;
+void gt_kernel_times_free(gt_kernel_times *times);
+
+typedef struct gt_late_search {
+    const gt_ranks_input *input; /* without the facts of ranks that are left out */
+    gt_ranks_input compared;     /* what it points to */
+    const gt_rank_facts **facts; /* of that; owned */
+    gt_rank_model *model;
+    gt_rank_findings *found;
+    gt_kernel_times *times;
+    double usual_launch_ns; /* the host time per launch of the usual rank */
+    size_t *node_of;
+    bool *repaired_ranks, *repaired_nodes;
+    bool *late_nodes;          /* suspected */
+    bool *shown_nodes;         /* a finding says that they or ranks of them are late */
+    bool *slow_hosts;          /* by rank: a finding says that it is late because its host launches slowly */
+    const double *transfer_ns; /* of repaired links; NULL: not repaired */
+    double *blame_ns;
+    double model_ns; /* the step time of the model without repairs */
+    double least_ns; /* what is late and not by chance */
+    gt_suspect *suspects;
+    size_t suspect_count, suspect_capacity;
+} gt_late_search;
+
+/* ---- suspects.c ---- */
+
+/* Finds them, the latest first, and what chance, usual times and late nodes are. */
+void gt_search_suspects(gt_late_search *s);
+/* Sets the causes of a late rank, the largest until nearly all is explained. */
+void gt_search_causes(const gt_late_search *s, gt_late_member *member);
+/* How long a rank does anything longer than usual; by what. */
+double gt_search_explained_ns(const gt_late_search *s, size_t rank, double differences[GT_RANK_DIFFERENCES]);
+
+/* ---- texts.c ---- */
+
 void gt_add_late_finding(gt_rank_findings *found, const gt_rank_model *model, const gt_late_group *group);
-void gt_add_link_finding(gt_rank_findings *found, const gt_slow_links *links, double gain_ns);
 /* Adds an item of joined evidence, which contains no "; ". */
 void gt_rank_add_item(gt_buffer *text, const char *item);
 /* "0-3, 5". The caller frees it. */
@@ -67,7 +113,9 @@ char *gt_rank_ranges(const bool *has_rank, size_t count);
 /* The same; "all" if it is all that are known. */
 char *gt_rank_list(const gt_rank_findings *found, const bool *has_rank);
 
-/* verdict.c: the first line. The caller frees it. */
+/* The nodes of the ranks: "a", "a and b", "a, b and c". The caller frees it. */
+char *gt_rank_list_nodes(const gt_rank_findings *found, const bool *has_rank);
+/* The first line. The caller frees it. */
 char *gt_rank_findings_verdict(const gt_rank_findings *found);
 
 /* sheets.c: how many nodes have ranks that are compared. */
@@ -83,7 +131,7 @@ char *gt_ranks_all_sentences(const gt_rank_findings *found);
 /* Whether the rank did not run together with most others, or may be another one: nothing about it can be
  * trusted. */
 bool gt_rank_is_of_other_run(gt_rank_left_out why);
-/* The collectives without the ranks of other runs (other_runs.c); false if there are no such ranks. The
+/* The collectives without the ranks of other runs; false if there are no such ranks. The
  * caller frees both. */
 bool gt_rank_sync_of_one_run(const gt_rank_findings *found, const gt_collective_sync *sync,
                              gt_collective_sync *own, gt_collective_matches *matches);

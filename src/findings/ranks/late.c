@@ -1,7 +1,8 @@
-/* Who is late, by how much, and who waits? */
-#include "findings/ranks/maker.h"
+/* Who is late, by how much, who waits, and what is chance? */
+#include "findings/ranks/model.h"
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "table/stats.h"
 
 #include <math.h>
@@ -79,7 +80,6 @@ static void compare_entries(gt_rank_model *model, size_t collective, const gt_ra
     gt_rank_entry *entries = &model->entries[model->begins[collective]];
     size_t count = model->begins[collective + 1] - model->begins[collective];
     size_t with_base = 0;
-    gt_memory_poll();
     for (size_t i = 0; i < count; i++) with_base += entries[i].base != GT_NONE;
     bool based = 2 * with_base >= count;
     for (size_t i = 0; i < count; i++) {
@@ -132,7 +132,6 @@ static void compare_peers(const peers *p, const gt_rank_summary *ranks, gt_rank_
                           uint32_t *classes)
 {
     enum { LEAST = 3 };
-    gt_memory_poll();
     uint32_t usual_class = usual_base_class(p, classes);
     size_t found = 0, alike = 0;
     for (size_t i = 0; i < p->count; i++) {
@@ -158,13 +157,12 @@ static void compare_peers(const peers *p, const gt_rank_summary *ranks, gt_rank_
 
 /* Works with the same base follow each other: a delay in the first is also in the next. So the largest one of
  * them counts. */
-double gt_rank_late_ns(gt_rank_walk *walk, size_t rank)
+double gt_rank_late_ns(const gt_rank_model *model, size_t rank)
 {
-    const gt_rank_model *model = walk->model;
-    const gt_rank_entry *entry = gt_rank_walk_to(walk, rank);
     double sum = 0, largest = -INFINITY;
     uint32_t base = GT_NONE;
-    for (size_t i = 0; i < gt_rank_entry_count(model, rank); i++, entry++) {
+    for (size_t i = 0; i < gt_rank_entry_count(model, rank); i++) {
+        const gt_rank_entry *entry = gt_rank_entry_at(model, rank, i);
         if (!entry->is_measured || !entry->compared) continue;
         if (entry->base != base && isfinite(largest)) sum += largest;
         if (entry->base != base) largest = -INFINITY;
@@ -177,13 +175,12 @@ double gt_rank_late_ns(gt_rank_walk *walk, size_t rank)
 
 /* As above, but what counts is the last work of each base: a rank that is faster is so from there on, while
  * the works before are as usual. */
-double gt_rank_last_late_ns(gt_rank_walk *walk, size_t rank)
+double gt_rank_last_late_ns(const gt_rank_model *model, size_t rank)
 {
-    const gt_rank_model *model = walk->model;
-    const gt_rank_entry *entry = gt_rank_walk_to(walk, rank);
     double sum = 0, last = 0;
     uint32_t base = GT_NONE;
-    for (size_t i = 0; i < gt_rank_entry_count(model, rank); i++, entry++) {
+    for (size_t i = 0; i < gt_rank_entry_count(model, rank); i++) {
+        const gt_rank_entry *entry = gt_rank_entry_at(model, rank, i);
         if (!entry->is_measured || !entry->compared) continue;
         if (entry->base != base) sum += last;
         base = entry->base;
@@ -204,7 +201,6 @@ static void add_waits(const gt_rank_model *model, size_t collective, gt_rank_sum
     double sum = 0, transfer = model->transfer_ns[collective];
     for (size_t i = model->begins[collective]; i < model->begins[collective + 1]; i++) {
         const gt_rank_entry *entry = &model->entries[i];
-        gt_memory_poll_at(i);
         if (!last || gt_rank_entry_dur(entry) < gt_rank_entry_dur(last)) last = entry;
         ranks[entry->rank].known = true;
         if (!entry->in_window) continue;
@@ -226,12 +222,12 @@ static void add_waits(const gt_rank_model *model, size_t collective, gt_rank_sum
  *
  *     others   |base|== work ==|ready 1 .. waits |reference|== work ==|ready 2
  *     rank     |base|== longer work ====|ready 1 == longer work ============|ready 2 */
-static void carry_lateness(gt_rank_model *model, gt_rank_walk *walk, size_t rank)
+static void carry_lateness(gt_rank_model *model, size_t rank)
 {
-    const gt_rank_entry *entry = gt_rank_walk_to(walk, rank);
     uint32_t base = GT_NONE;
     double largest = 0, before_ns = 0;
-    for (size_t i = 0; i < gt_rank_entry_count(model, rank); i++, entry++) {
+    for (size_t i = 0; i < gt_rank_entry_count(model, rank); i++) {
+        gt_rank_entry *entry = gt_rank_entry_at(model, rank, i);
         if (entry->base != base) largest = before_ns = 0;
         base = entry->base;
         if (!entry->compared || base == GT_NONE) continue;
@@ -239,9 +235,7 @@ static void carry_lateness(gt_rank_model *model, gt_rank_walk *walk, size_t rank
         if (entry->reference != base && !entry->is_of_class) {
             double usual_ns = entry->compared_ns - late_ns;
             double longer_ns = before_ns > 0 ? fmax(0, entry->work_ns - before_ns - usual_ns) : 0;
-            late_ns = fmax(late_ns, largest + longer_ns);
-            if (late_ns != entry->late_ns)
-                model->entries[model->rank_entries[entry->place]].late_ns = late_ns;
+            entry->late_ns = late_ns = fmax(late_ns, largest + longer_ns);
         }
         largest = fmax(largest, late_ns);
         before_ns = entry->work_ns;
@@ -267,13 +261,9 @@ void gt_rank_late_compare(gt_rank_model *model, gt_rank_summary *ranks)
     }
     gt_free(collectives);
     gt_free(classes);
-    gt_rank_walk walk = gt_rank_walk_begin(model);
-    for (size_t r = 0; r < model->rank_count; r++) carry_lateness(model, &walk, r);
-    gt_rank_walk_end(&walk);
-    walk = gt_rank_walk_begin(model);
+    for (size_t r = 0; r < model->rank_count; r++) carry_lateness(model, r);
     for (size_t r = 0; r < model->rank_count; r++)
-        if (ranks[r].known) ranks[r].late_ns = fmax(0, gt_rank_late_ns(&walk, r));
-    gt_rank_walk_end(&walk);
+        if (ranks[r].known) ranks[r].late_ns = fmax(0, gt_rank_late_ns(model, r));
     gt_free(values);
 }
 
@@ -295,4 +285,301 @@ void gt_rank_late_find(gt_rank_model *model, gt_rank_summary *ranks)
     gt_free(w.blame_ns);
     gt_free(w.last);
     gt_free(w.seen);
+}
+
+/* ---- chance ---- */
+
+/* By how much is a healthy rank late by chance?
+ *
+ * Kernels do not take the same time twice, so works of healthy ranks differ, and who is late by chance in one
+ * step is not in the next one. The lateness of a rank is a sum over the works between its collectives. Each
+ * of these works is compared over the ranks of a node, which are most alike, or over all ranks:
+ *
+ *     work          1      2      3     ...
+ *     rank 0      +3 us  -4 us  +1 us           deviations from the median of the node
+ *     rank 1      -2 us  +5 us  +2 us
+ *     spread       s1     s2     s3             1.48 times the median of their absolute values
+ *
+ * A fault of one rank or of a whole node does not change the medians. The works vary independently, so the
+ * squares of the spreads add up. Of n ranks, the latest one is late by about sqrt(2 ln n) standard deviations
+ * by chance. Deviations of more than 3 are not random. With fewer than four ranks, there is no spread to
+ * speak of.
+ *
+ * Ranks may also differ all the time, because no two GPUs are equal. So a rank must also be late by three
+ * times the spread of the sums.
+ *
+ * If half of the ranks or more are late, or if there are only two, these spreads are as large as the lateness
+ * itself. So there is a second estimate, without what differs between ranks all the time: how much the works
+ * of one rank vary from step to step, or in one step, among each other apart from a common part. The
+ * spread of the sums is then that of the half of the ranks that are most alike. It counts if it is smaller,
+ * but not below 1 % of the step, because it cannot tell GPUs that differ by nature from late ones.
+ *
+ * Fewer than LEAST_WORKS works of a rank do not show how much they vary. In a trace with marked steps, each
+ * is then assumed to vary by 5 %, more than kernels usually do. */
+
+static const double OF_MEDIAN = 1.4826; /* the standard deviation of normal values whose median this is */
+static const double ASSUMED_OF_WORK = 0.05;
+static const double LEAST_OF_STEP = 0.002, LEAST_OF_FEW = 0.005, LEAST_OF_OWN = 0.01, FEW_WORKS = 12;
+enum { LEAST_RANKS = 4, LEAST_WORKS = 6 };
+
+/* How many times the lower median of `count` absolute values of normal deviations fits in their standard
+ * deviation. Of many, OF_MEDIAN; of an even number of few, the lower one of the two in the middle is clearly
+ * smaller than the median of all possible ones: of two, 2.7. */
+static double times_lower_median(size_t count)
+{
+    static const double A = 0.147, PI = 3.14159265358979; /* Winitzki's inverse of erf */
+    double place = (double)((count - 1) / 2) + 1, part = (place - 0.3) / ((double)count + 0.4);
+    double log_rest = log(1 - part * part), b = 2 / (PI * A) + log_rest / 2;
+    return 1 / sqrt(2 * (sqrt(b * b - log_rest / A) - b));
+}
+
+/* The standard deviation of values that are sorted by node, inside the nodes. The median of a node deviates
+ * from itself by nothing, so it does not count. */
+static double spread_in_nodes(const gt_rank_value *values, size_t count, double *deviations)
+{
+    size_t found = 0;
+    for (size_t begin = 0, end; begin < count; begin = end) {
+        for (end = begin; end < count && values[end].node == values[begin].node;) end++;
+        size_t middle = begin + (end - begin - 1) / 2;
+        for (size_t i = begin; i < end; i++)
+            if (i != middle) deviations[found++] = fabs(values[i].value - values[middle].value);
+    }
+    return found ? times_lower_median(found) * gt_rank_median(deviations, found) : INFINITY;
+}
+
+/* Inside nodes, or over all of them: faults of a few ranks of small nodes are in most of the former, those of
+ * whole nodes in the latter. So the smaller one counts. Reorders the values. */
+static double spread_of(gt_rank_value *values, size_t count)
+{
+    double *deviations = gt_alloc((count + 1) * sizeof *deviations);
+    qsort(values, count, sizeof *values, by_node);
+    double spread = spread_in_nodes(values, count, deviations);
+    for (size_t i = 0; i < count; i++) values[i].node = 0;
+    qsort(values, count, sizeof *values, by_node);
+    spread = fmin(spread, spread_in_nodes(values, count, deviations));
+    gt_free(deviations);
+    return isfinite(spread) ? spread : 0;
+}
+
+/* What an entry says of its rank up to then: how late it is, or how long its work takes. */
+typedef double entry_time(const gt_rank_entry *entry);
+
+static double late_ns_of(const gt_rank_entry *entry)
+{
+    return entry->late_ns;
+}
+
+static double compared_ns_of(const gt_rank_entry *entry)
+{
+    return entry->compared_ns;
+}
+
+/* What each entry adds to this after the entry before it with the same base, by the place of entries in the
+ * model; NAN if it is not known. */
+static double *find_additions(const gt_rank_model *model, entry_time *time_of)
+{
+    size_t count = model->begins[model->count];
+    double *additions = gt_alloc((count + 1) * sizeof *additions);
+    for (size_t i = 0; i < count; i++) additions[i] = NAN;
+    for (size_t r = 0; r < model->rank_count; r++) {
+        uint32_t base = GT_NONE;
+        double before = 0;
+        for (size_t i = 0; i < gt_rank_entry_count(model, r); i++) {
+            const gt_rank_entry *entry = gt_rank_entry_at(model, r, i);
+            if (!entry->is_measured || !entry->compared) continue;
+            if (entry->base != base) before = 0;
+            base = entry->base;
+            additions[entry - model->entries] = time_of(entry) - before;
+            before = time_of(entry);
+        }
+    }
+    return additions;
+}
+
+/* Adds the square of the spread of entries `begin` to `end` - 1 to the sum of each of their ranks. */
+static void add_squares(const gt_rank_entry *entries, const double *additions, size_t count,
+                        const gt_rank_summary *ranks, gt_rank_value *values, double *squares)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < count; i++)
+        if (!isnan(additions[i]))
+            values[found++] = (gt_rank_value){ranks[entries[i].rank].node, additions[i]};
+    if (found < 2) return;
+    double spread = spread_of(values, found);
+    for (size_t i = 0; i < count; i++)
+        if (!isnan(additions[i])) squares[entries[i].rank] += spread * spread;
+}
+
+/* The standard deviation of the lateness of a rank per step, from that of its works. */
+static double spread_of_works(const gt_rank_model *model, const gt_rank_summary *ranks, gt_rank_value *values)
+{
+    double *additions = find_additions(model, late_ns_of);
+    double *squares = gt_alloc_zero(model->rank_count + 1, sizeof *squares);
+    size_t known = 0;
+    for (size_t c = 0; c < model->count; c++)
+        add_squares(&model->entries[model->begins[c]], &additions[model->begins[c]],
+                    model->begins[c + 1] - model->begins[c], ranks, values, squares);
+    for (size_t r = 0; r < model->rank_count; r++)
+        if (ranks[r].known) squares[known++] = sqrt(squares[r]) / model->steps[r];
+    double spread = gt_rank_median(squares, known);
+    gt_free(additions);
+    gt_free(squares);
+    return spread;
+}
+
+/* ---- from the works of each rank alone ---- */
+
+/* One work of a rank: how much longer it is than the mean of all ranks, and this mean. */
+typedef struct own_work {
+    double more_ns, mean_ns;
+} own_work;
+
+/* By the place of entries. With n ranks, deviations from the mean are smaller than those from the true one.
+ */
+static own_work *compare_works(const gt_rank_model *model)
+{
+    double *works = find_additions(model, compared_ns_of);
+    own_work *compared = gt_alloc((model->begins[model->count] + 1) * sizeof *compared);
+    for (size_t c = 0; c < model->count; c++) {
+        double sum = 0, count = 0;
+        for (size_t i = model->begins[c]; i < model->begins[c + 1]; i++) {
+            compared[i] = (own_work){NAN, NAN};
+            if (isnan(works[i])) continue;
+            sum += works[i];
+            count++;
+        }
+        for (size_t i = model->begins[c]; count > 1 && i < model->begins[c + 1]; i++)
+            if (!isnan(works[i]))
+                compared[i] =
+                    (own_work){sqrt(count / (count - 1)) * (works[i] - sum / count), fmax(0, sum / count)};
+    }
+    gt_free(works);
+    return compared;
+}
+
+/* The variance of the sum of the works of one step, from how each of them differs between steps. A work of
+ * twice the length has twice the variance: what all of them say together counts if it is more. */
+static double square_over_steps(const own_work *works, size_t count, size_t steps)
+{
+    double square = 0, parts = 0, all = 0;
+    size_t per_step = count / steps, with_length = 0;
+    for (size_t p = 0; p < per_step; p++) {
+        double sum = 0, length = 0, squares = 0;
+        for (size_t s = 0; s < steps; s++) {
+            sum += works[s * per_step + p].more_ns;
+            length += works[s * per_step + p].mean_ns / (double)steps;
+        }
+        for (size_t s = 0; s < steps; s++) {
+            double from_mean = works[s * per_step + p].more_ns - sum / (double)steps;
+            squares += from_mean * from_mean;
+        }
+        square += squares / (double)(steps - 1);
+        all += length;
+        if (length > 0) parts += squares / (double)(steps - 1) / length;
+        with_length += length > 0;
+    }
+    return with_length ? fmax(square, parts / (double)with_length * all) : square;
+}
+
+/* The same from how the works differ among each other, apart from the part by which all are longer. A work of
+ * twice the length has twice the variance. The median leaves out works that have a fault. */
+static double square_over_works(const own_work *works, size_t count, double steps, double *values)
+{
+    size_t found = 0;
+    double all = 0;
+    for (size_t i = 0; i < count; i++)
+        if (works[i].mean_ns > 0) values[found++] = works[i].more_ns / works[i].mean_ns;
+    double part = gt_rank_median(values, found);
+    found = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!(works[i].mean_ns > 0)) continue;
+        values[found++] = fabs(works[i].more_ns - part * works[i].mean_ns) / sqrt(works[i].mean_ns);
+        all += works[i].mean_ns;
+    }
+    /* One of them is 0, that with the median part. */
+    double spread = found ? OF_MEDIAN * gt_select(values, found, found / 2) : 0;
+    return spread * spread * all / steps;
+}
+
+/* The same of works that are too few to tell. */
+static double assumed_square(const own_work *works, size_t count, double steps)
+{
+    double square = 0;
+    for (size_t i = 0; i < count; i++) square += pow(ASSUMED_OF_WORK * works[i].mean_ns, 2) / steps;
+    return square;
+}
+
+/* The standard deviation of the lateness of one rank per step; infinite if it has too few works. */
+static double own_spread(const gt_rank_model *model, size_t rank, const own_work *compared, own_work *works,
+                         double *values)
+{
+    size_t count = 0, steps = (size_t)fmin(fmax(1, round(model->steps[rank])), 1e9);
+    for (size_t i = model->rank_begins[rank]; i < model->rank_begins[rank + 1]; i++) {
+        own_work work = compared[model->rank_entries[i]];
+        if (!isnan(work.more_ns)) works[count++] = work;
+    }
+    if (count < LEAST_WORKS)
+        return model->has_steps && count ? sqrt(assumed_square(works, count, (double)steps) / (double)steps)
+                                         : INFINITY;
+    double square = steps > 1 && count % steps == 0 ? square_over_steps(works, count, steps)
+                                                    : square_over_works(works, count, (double)steps, values);
+    /* Few works can be alike by chance. */
+    return sqrt(square / (double)steps * (1 + FEW_WORKS / (double)count));
+}
+
+/* The spread of the half of the sorted values that are closest to each other. */
+static double spread_of_closest(const double *sorted, size_t count)
+{
+    size_t half = (count + 1) / 2;
+    double shortest = INFINITY;
+    for (size_t i = 0; i + half <= count; i++) shortest = fmin(shortest, sorted[i + half - 1] - sorted[i]);
+    return count && half > 1 ? OF_MEDIAN / 2 * shortest : 0;
+}
+
+/* Works that are late by chance only add up if what is usual is the shortest of two. So what the least late
+ * quarter is late is no lateness. */
+static double least_late_of_own(const gt_rank_model *model, const gt_rank_summary *ranks)
+{
+    size_t most = 0, known = 0;
+    for (size_t r = 0; r < model->rank_count; r++) {
+        size_t count = model->rank_begins[r + 1] - model->rank_begins[r];
+        if (count > most) most = count;
+    }
+    own_work *compared = compare_works(model), *works = gt_alloc((most + 1) * sizeof *works);
+    double *values = gt_alloc((most + 1) * sizeof *values);
+    double *spreads = gt_alloc((model->rank_count + 1) * sizeof *spreads);
+    double *sums = gt_alloc((model->rank_count + 1) * sizeof *sums);
+    for (size_t r = 0; r < model->rank_count; r++) {
+        if (!ranks[r].known) continue;
+        spreads[known] = own_spread(model, r, compared, works, values);
+        sums[known++] = gt_rank_late_ns(model, r);
+    }
+    qsort(spreads, known, sizeof *spreads, gt_by_double);
+    qsort(sums, known, sizeof *sums, gt_by_double);
+    /* Of fewer than four ranks, the usual one varies as much as the others. */
+    double least = INFINITY, twice = known < LEAST_RANKS ? sqrt(2) : 1;
+    if (known > 1)
+        least = fmax(0, sums[(known - 1) / 4]) +
+                fmax((3 + sqrt(2 * log((double)(known + 1)))) * twice * spreads[3 * known / 4],
+                     3 * spread_of_closest(sums, known));
+    gt_free(compared);
+    gt_free(works);
+    gt_free(values);
+    gt_free(spreads);
+    gt_free(sums);
+    return least;
+}
+
+double gt_rank_least_late(const gt_rank_model *model, const gt_rank_summary *ranks, double step_ns)
+{
+    gt_rank_value *values = gt_alloc((model->rank_count + 1) * sizeof *values);
+    size_t known = 0;
+    for (size_t r = 0; r < model->rank_count; r++)
+        if (ranks[r].known) values[known++] = (gt_rank_value){ranks[r].node, gt_rank_late_ns(model, r)};
+    double of_sums = known ? spread_of(values, known) : 0;
+    double spread = spread_of_works(model, ranks, values);
+    gt_free(values);
+    double chance = fmax((3 + sqrt(2 * log((double)(known + 1)))) * spread, 3 * of_sums);
+    chance = fmin(chance, fmax(least_late_of_own(model, ranks), LEAST_OF_OWN * step_ns));
+    return fmax(chance, (known < LEAST_RANKS ? LEAST_OF_FEW : LEAST_OF_STEP) * step_ns);
 }

@@ -9,6 +9,8 @@
 #include "findings/ranks/find.h"
 
 #include "base/memory.h"
+#include "base/number.h"
+#include "schema/columns.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -69,14 +71,13 @@ static void find_copies(gt_rank_findings *found)
     size_t count = 0;
     for (size_t r = 0; r < found->rank_count; r++) {
         const gt_rank_facts *facts = found->ranks[r].facts;
-        gt_memory_poll_at(r);
         if (facts && has_fine_times(facts)) list[count++] = (times_of_rank){hash_of(facts), (uint32_t)r};
     }
     if (count) qsort(list, count, sizeof *list, by_hash);
     for (size_t i = 0; i + 1 < count; i++) {
         gt_rank_summary *rank = &found->ranks[list[i].rank], *next = &found->ranks[list[i + 1].rank];
         if (list[i].hash != list[i + 1].hash || !have_equal_times(rank->facts, next->facts)) continue;
-        /* Nobody knows which one is the rank itself. */
+        /* Which one is the rank itself is unknown. */
         rank->left_out = next->left_out = GT_LEFT_OUT_COPY;
     }
     gt_free(list);
@@ -110,15 +111,9 @@ static void compare_marks(gt_rank_findings *found, uint8_t *kinds)
     leave_out_fewer(found, kinds, GT_LEFT_OUT_NO_STEPS, GT_LEFT_OUT_STEPS);
 }
 
-static int by_size(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 static bool has_number(const gt_rank_facts *facts, int64_t number)
 {
-    return bsearch(&number, facts->step_numbers, facts->step_number_count, sizeof number, by_size) != NULL;
+    return bsearch(&number, facts->step_numbers, facts->step_number_count, sizeof number, gt_by_i64) != NULL;
 }
 
 /* The numbers between the first and the last step of a rank that it lacks, up to a limit. */
@@ -132,7 +127,7 @@ static size_t find_gaps(const gt_rank_findings *found, int64_t *gaps, size_t lim
             for (int64_t n = facts->step_numbers[i - 1] + 1; n < facts->step_numbers[i] && count < limit; n++)
                 gaps[count++] = n;
     }
-    if (count) qsort(gaps, count, sizeof *gaps, by_size);
+    if (count) qsort(gaps, count, sizeof *gaps, gt_by_i64);
     return count;
 }
 
@@ -266,4 +261,38 @@ char *gt_ranks_all_sentences(const gt_rank_findings *found)
         gt_free(text);
     }
     return result;
+}
+
+/* ---- the collectives of one run ---- */
+
+bool gt_rank_sync_of_one_run(const gt_rank_findings *found, const gt_collective_sync *sync,
+                             gt_collective_sync *own, gt_collective_matches *matches)
+{
+    const gt_collective_matches *all = sync->matches;
+    const int64_t *ranks = gt_table_column(all->events, GT_COL_RANK)->ints;
+    bool any = false;
+    for (size_t r = 0; r < found->rank_count; r++) any |= gt_rank_is_of_other_run(found->ranks[r].left_out);
+    if (!any) return false;
+    *matches = *all;
+    *own = (gt_collective_sync){.matches = matches};
+    matches->begins = gt_alloc((sync->count + 1) * sizeof *matches->begins);
+    matches->rows = gt_alloc((all->begins[all->count] + 1) * sizeof *matches->rows);
+    own->collectives = gt_alloc((sync->count + 1) * sizeof *own->collectives);
+    size_t at = 0;
+    for (size_t i = 0; i < sync->count; i++) {
+        uint32_t collective = sync->collectives[i];
+        size_t begin = at;
+        for (size_t k = all->begins[collective]; k < all->begins[collective + 1]; k++) {
+            size_t rank = (size_t)ranks[all->rows[k]];
+            bool is_other = rank < found->rank_count && gt_rank_is_of_other_run(found->ranks[rank].left_out);
+            if (!is_other) matches->rows[at++] = all->rows[k];
+        }
+        if (at == begin) continue;
+        matches->begins[own->count] = begin;
+        own->collectives[own->count] = (uint32_t)own->count;
+        own->count++;
+    }
+    matches->begins[own->count] = at;
+    matches->count = own->count;
+    return true;
 }

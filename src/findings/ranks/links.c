@@ -1,5 +1,5 @@
 /* Are transfers themselves slow? The transfer time of a collective is that of the rank which came last, so
- * nobody waits in it. It is compared with the first of these that shows slow transfers whose repair gains
+ * no rank waits in it. It is compared with the first of these that shows slow transfers whose repair gains
  * something:
  *
  *     other process groups   that do the same with as many ranks, as many nodes and as much data
@@ -13,7 +13,7 @@
  * counts if transfer times are even.
  *
  * Messages below 1 MiB are left out: their time is mostly latency. */
-#include "findings/ranks/model.h"
+#include "findings/ranks/find.h"
 
 #include "base/map.h"
 #include "base/memory.h"
@@ -85,7 +85,6 @@ static kinds find_kinds(const gt_rank_model *model, const gt_ranks_input *input,
     size_t size_count = 0;
     for (size_t c = 0; c < model->count; c++) {
         uint32_t row = model->rows[c];
-        gt_memory_poll();
         k.bytes[c] = gt_collective_link_bytes(events, row);
         k.kind_of[c] = k.group_of[c] = GT_NONE;
         if (!(k.bytes[c] >= LEAST_BYTES && k.bytes[c] < 1e18) || !is_whole(model, events, c)) continue;
@@ -186,7 +185,6 @@ static double usual_gbps_of(const gt_rank_model *model, const gt_ranks_input *in
 {
     const int64_t *ranks = gt_table_column(input->sync->matches->events, GT_COL_RANK)->ints;
     const char *device = input->facts[ranks[model->rows[c]]]->device;
-    gt_memory_poll();
     for (size_t i = 0; i < GT_LENGTH(usual); i++)
         if (strstr(device, usual[i].name)) return usual[i].gbps;
     return NAN;
@@ -237,7 +235,6 @@ static void describe(const gt_rank_model *model, const gt_ranks_input *input, co
     size_t largest = 0;
     found->has_rank = gt_alloc_zero(model->rank_count, sizeof *found->has_rank);
     for (size_t c = 0; c < model->count; c++) {
-        gt_memory_poll();
         found->count += k->kind_of[c] != GT_NONE;
         if (from->transfer_ns[c] >= model->transfer_ns[c]) continue;
         found->slow_count++;
@@ -314,4 +311,47 @@ void gt_slow_links_free(gt_slow_links *links)
     gt_free(links->has_rank);
     gt_free(links->what);
     *links = (gt_slow_links){0};
+}
+
+/* ---- the finding ---- */
+
+/* Whose link is it? */
+static const char *link_owner(const gt_rank_findings *found, const gt_slow_links *links)
+{
+    for (size_t r = 0; r < found->rank_count; r++)
+        if (found->ranks[r].known && !links->has_rank[r])
+            return "only these ranks are in slow collectives, so the link is one of theirs";
+    return "all ranks are in slow collectives, so the traces do not tell whose link it is";
+}
+
+void gt_add_link_finding(gt_rank_findings *found, const gt_slow_links *links, double gain_ns, double alone_ns)
+{
+    const char *unless =
+        links->is_of_table
+            ? " If the network is built for less, give what nccl-tests reaches: --expected_bus_gbps."
+            : "";
+    gt_run_finding finding = {
+        .id = gt_strdup("slow_link"),
+        .title = gt_format("the network is slow: collectives take %.0f %% longer than %s and reach %.0f "
+                           "instead of %.0f GB/s",
+                           100 * links->slower, links->compared_with, links->bus_gbps, links->usual_gbps),
+        .ranks = gt_rank_list(found, links->has_rank),
+        .evidence = gt_format("%zu of %zu large collectives are slow, the slowest is %s; their transfer "
+                              "itself is long, not the "
+                              "waiting: ranks wait %.2f ms per %s; %s",
+                              links->slow_count, links->count, links->what, found->wait_ns / 1e6, found->per,
+                              link_owner(found, links)),
+        .advice =
+            gt_format("Run nccl-tests or rccl-tests between pairs of these nodes to find the slow link; "
+                      "check its speed, error counters and routing.%s",
+                      unless),
+        .confidence = links->confidence,
+        .is_gpu = true,
+        .is_of_ranks = true,
+        .gain_ns = gain_ns,
+        .alone_ns = alone_ns,
+    };
+    if (found->nodes_known && strcmp(finding.ranks, "all") != 0)
+        finding.where = gt_rank_list_nodes(found, links->has_rank);
+    gt_add_run_finding(found, finding);
 }

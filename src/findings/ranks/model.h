@@ -27,7 +27,6 @@
 typedef struct gt_rank_entry {
     uint32_t rank;
     uint32_t number;     /* among the collectives of its rank */
-    uint32_t place;      /* in rank_entries */
     uint32_t collective; /* of the model */
     uint32_t base;       /* collective on whose end the work waited; GT_NONE: the start of the window */
     uint32_t reference;  /* collective from whose end on ranks are compared: the base of most ranks */
@@ -86,28 +85,22 @@ static inline double gt_rank_entry_dur(const gt_rank_entry *entry)
     return (double)(entry->end_ns - entry->start_ns);
 }
 
-/* walk.c: the entries of one rank after the other, in order of time. They are copies, as they are when the
- * walk comes to the rank, or a few ranks before; they stay until it goes on:
- *
- *     gt_rank_walk walk = gt_rank_walk_begin(model);
- *     for (size_t r = 0; r < model->rank_count; r++) {
- *         const gt_rank_entry *entries = gt_rank_walk_to(&walk, r);
- *         for (size_t i = 0; i < gt_rank_entry_count(model, r); i++) ...
- *     }
- *     gt_rank_walk_end(&walk);
- */
-typedef struct gt_rank_walk {
-    const gt_rank_model *model;
-    size_t begin, end;      /* ranks whose entries are copied */
-    gt_rank_entry *entries; /* of these ranks */
-    bool *has_entry;
-    size_t capacity;
-} gt_rank_walk;
+/* The entries of a rank in order of time. */
+static inline size_t gt_rank_entry_count(const gt_rank_model *model, size_t rank)
+{
+    return model->rank_begins[rank + 1] - model->rank_begins[rank];
+}
+static inline gt_rank_entry *gt_rank_entry_at(const gt_rank_model *model, size_t rank, size_t i)
+{
+    return &model->entries[model->rank_entries[model->rank_begins[rank] + i]];
+}
+/* The entry of a rank in a collective; NULL if it has none. */
+const gt_rank_entry *gt_rank_entry_of(const gt_rank_model *model, uint32_t collective, uint32_t rank);
+/* The most frequent one, of equally frequent ones the latest; GT_NONE only if more than half have none. Sorts
+ * them. */
+uint32_t gt_most_frequent_index(uint32_t *indexes, size_t count);
 
-gt_rank_walk gt_rank_walk_begin(const gt_rank_model *model);
-const gt_rank_entry *gt_rank_walk_to(gt_rank_walk *walk, size_t rank);
-void gt_rank_walk_end(gt_rank_walk *walk);
-size_t gt_rank_entry_count(const gt_rank_model *model, size_t rank);
+/* ---- run.c ---- */
 
 /* What would be different. {0} changes nothing. */
 typedef struct gt_rank_repair {
@@ -129,21 +122,23 @@ double gt_rank_model_run(const gt_rank_model *model, const gt_rank_repair *repai
  * ranks shorter makes that of these ranks shorter by this many times more. */
 double gt_rank_model_connected(const gt_rank_model *model, const bool *has_rank);
 
-/* other_runs.c: sets has_rank of ranks for which much more or less time passes between two collectives than
+/* Sets has_rank of ranks for which much more or less time passes between two collectives than
  * for most ranks that take part in both. In one run that is impossible, because ranks leave a collective
  * together. Returns whether there are any. */
 bool gt_rank_model_other_runs(const gt_rank_model *model, const gt_ranks_input *input, bool *has_rank);
 
-/* late.c: lateness of entries, and what each rank has to do with the waiting. */
+/* ---- late.c ---- */
+
+/* Lateness of entries, and what each rank has to do with the waiting. */
 void gt_rank_late_find(gt_rank_model *model, gt_rank_summary *ranks); /* needs their nodes */
 /* The lateness alone, again: after is_unusual of ranks has changed. */
 void gt_rank_late_compare(gt_rank_model *model, gt_rank_summary *ranks);
 /* The lateness of a rank per step, without what its node is late; may be negative. */
-double gt_rank_late_ns(gt_rank_walk *walk, size_t rank);
+double gt_rank_late_ns(const gt_rank_model *model, size_t rank);
 /* The same at the last work after each base, with its node's: clearly negative if the rank is fast. */
-double gt_rank_last_late_ns(gt_rank_walk *walk, size_t rank);
+double gt_rank_last_late_ns(const gt_rank_model *model, size_t rank);
 
-/* noise.c: by how much a rank must be late per step so that it is no chance. */
+/* By how much a rank must be late per step so that it is not by chance. */
 double gt_rank_least_late(const gt_rank_model *model, const gt_rank_summary *ranks, double step_ns);
 
 /* The lower median: of an even number of values, the smaller one of the two in the middle. Reorders the
@@ -158,7 +153,7 @@ typedef struct gt_rank_value {
 } gt_rank_value;
 double gt_rank_usual(gt_rank_value *values, size_t count);
 
-/* ---- causes.c: what does a rank do longer than the median rank? ---- */
+/* ---- suspects.c: what does a rank do longer than the median rank? ---- */
 
 typedef enum gt_late_kind { GT_LATE_UNKNOWN, GT_LATE_HOST, GT_LATE_KERNEL, GT_LATE_ALL_KERNELS } gt_late_kind;
 
@@ -173,20 +168,8 @@ typedef struct gt_late_cause {
 
 enum { GT_LATE_CAUSES_MAX = 4 };
 
-/* Kernel times of all ranks, sorted so that what is usual of each kernel can be found. */
-typedef struct gt_kernel_times gt_kernel_times;
-gt_kernel_times *gt_kernel_times_new(const gt_rank_summary *ranks, size_t rank_count);
-void gt_kernel_times_free(gt_kernel_times *times);
-
-/* Causes of at least `least_ns`, the largest first. Returns how many. */
-size_t gt_late_causes_find(const gt_rank_summary *ranks, const gt_kernel_times *times, size_t rank,
-                           double least_ns, gt_late_cause causes[GT_LATE_CAUSES_MAX]);
 /* What a rank does longer than the usual one, per step: gaps by cause, and kernels. */
 enum { GT_RANK_DIFFERENCES = GT_CAUSES + 1 };
-void gt_rank_differences_find(const gt_kernel_times *times, const gt_rank_facts *facts,
-                              double differences[GT_RANK_DIFFERENCES]);
-/* The host time per launch of the usual rank. */
-double gt_usual_launch_ns(const gt_kernel_times *times);
 
 /* ---- links.c ---- */
 
@@ -207,5 +190,23 @@ typedef struct gt_slow_links {
 bool gt_slow_links_find(const gt_rank_model *model, const gt_ranks_input *input,
                         const gt_rank_repair *repaired, double least_ns, gt_slow_links *found);
 void gt_slow_links_free(gt_slow_links *links);
+
+/* ---- while the model is made ---- */
+
+typedef struct gt_model_maker {
+    const gt_ranks_input *input;
+    gt_rank_model *model;
+    size_t *first_rows;     /* by rank: its first row of nccl_long; rank_count + 1 */
+    uint32_t *entry_of_row; /* by row of nccl_long; GT_NONE */
+    uint32_t *leaders;      /* by rank: a rank whose clock this one's is known in, or itself */
+    double *offsets_ns;     /* by rank: its clock + this = the clock of its leader */
+} gt_model_maker;
+
+/* The leader of a rank; *offset becomes what its clock differs from the leader's. */
+uint32_t gt_maker_leader(gt_model_maker *m, uint32_t rank, double *offset);
+/* A base of a rank as a collective of the model; one that is not in the model has a base in turn. */
+uint32_t gt_maker_base(const gt_model_maker *m, uint32_t rank, uint32_t number);
+/* run.c: sets what the model has by rank, and the work of all entries. */
+void gt_maker_find_windows(gt_model_maker *m);
 
 #endif

@@ -15,7 +15,7 @@ static const double LEAST_SHOWN_PCT = 1;
 
 typedef struct own {
     const gt_own_finding *finding;
-    const char *id; /* of the finding, which may be outside memory */
+    const char *id;
     size_t rank;
     double gain_ns;
 } own;
@@ -31,7 +31,7 @@ static int by_id_and_gain(const void *a, const void *b)
 
 static double gain_of(const gt_rank_summary *rank, const gt_own_finding *finding)
 {
-    bool waits = strcmp(finding->id, "exposed_comm") == 0;
+    bool waits = strcmp(gt_rank_text(rank->facts, finding->id), "exposed_comm") == 0;
     return waits ? finding->gain_ns - rank->exposed_wait_ns : finding->gain_ns;
 }
 
@@ -43,11 +43,10 @@ static own *collect(const gt_rank_findings *found, size_t *count, size_t *known)
     for (size_t r = 0; r < found->rank_count; r++) {
         const gt_rank_summary *rank = &found->ranks[r];
         if (!rank->known) continue;
-        gt_memory_poll_at(r);
         (*known)++;
         for (size_t i = 0; i < rank->facts->finding_count; i++) {
             const gt_own_finding *finding = &rank->facts->findings[i];
-            own one = {finding, finding->id, r, gain_of(rank, finding)};
+            own one = {finding, gt_rank_text(rank->facts, finding->id), r, gain_of(rank, finding)};
             if (one.gain_ns > 0) GT_PUSH(list, *count, capacity, one);
         }
     }
@@ -55,12 +54,12 @@ static own *collect(const gt_rank_findings *found, size_t *count, size_t *known)
     return list;
 }
 
-static char *evidence_of(const own *typical)
+static char *evidence_of(const gt_rank_facts *facts, const own *typical)
 {
     double waited = typical->finding->gain_ns - typical->gain_ns;
     char *waits = waited > 0 ? gt_format("; %.2f ms of it are waiting for other ranks", waited / 1e6) : NULL;
-    char *evidence =
-        gt_format("rank %zu: %s%s", typical->rank, typical->finding->evidence, waits ? waits : "");
+    char *evidence = gt_format("rank %zu: %s%s", typical->rank,
+                               gt_rank_text(facts, typical->finding->evidence), waits ? waits : "");
     gt_free(waits);
     return evidence;
 }
@@ -90,19 +89,22 @@ static void add_own(gt_rank_findings *found, const own *list, size_t count, size
     bool of_most = place >= absent;
     const own *typical = &list[of_most ? place - absent : (count - 1) / 2];
     const gt_own_finding *from = typical->finding;
+    const gt_rank_facts *facts = found->ranks[typical->rank].facts;
+    const char *where = gt_rank_text(facts, from->where);
     double pct = found->step_ns > 0 ? 100 * typical->gain_ns / found->step_ns : 0;
     if (pct >= LEAST_SHOWN_PCT)
         gt_add_run_finding(found, (gt_run_finding){
-                                      .id = gt_strdup(from->id),
-                                      .title = gt_strdup(from->title),
-                                      .where = from->where ? gt_strdup(from->where) : NULL,
+                                      .id = gt_strdup(typical->id),
+                                      .title = gt_strdup(gt_rank_text(facts, from->title)),
+                                      .where = where ? gt_strdup(where) : NULL,
                                       .ranks = gt_rank_list(found, has_rank),
-                                      .evidence = evidence_of(typical),
-                                      .advice = gt_strdup(from->advice),
+                                      .evidence = evidence_of(facts, typical),
+                                      .advice = gt_strdup(gt_rank_text(facts, from->advice)),
                                       .confidence = of_most ? from->confidence : GT_CONFIDENCE_LOW,
-                                      .is_gpu = from->is_gpu,
+                                      .is_gpu = from->is_gpu != 0,
                                       .gain_ns = typical->gain_ns,
-                                      .place = place_of(found->ranks[typical->rank].facts, typical),
+                                      .alone_ns = typical->gain_ns,
+                                      .place = place_of(facts, typical),
                                   });
     gt_free(has_rank);
 }

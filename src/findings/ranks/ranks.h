@@ -21,18 +21,19 @@
  * the sum of the waits: if a rank is late once, the others may wait for it in several collectives one after
  * the other.
  *
- * Files: facts and fact_steps (what is kept of a rank), pack (of many ranks), image (in a file), model, bases
- * and windows (collectives of all ranks), run (of these, with repairs), late (who is late, by how much),
- * noise (what is chance), causes (what a late rank does longer), links (slow transfers), hosts (slow
- * launches), places (what late nodes share), suspects (who is late by more than chance), find (the findings),
- * texts and verdict (in words), own (findings of single ranks, put together), left_out
- * (ranks that cannot be compared), sheets. across.h lists the
- * files that look at all ranks together, chains.h what they know about a rank. */
+ * Files: facts and chains (what is kept of a rank), image (in a file, and packed), model (collectives of all
+ * ranks), run (of these, with repairs), late (who is late, by how much, and what is chance), suspects (who is
+ * late by more than chance, and what it does longer), links (slow transfers), hosts (slow launches, and what
+ * late nodes share), find (the findings), texts (in words), own (findings of single ranks, put together),
+ * left_out (ranks that cannot be compared), sheets. across.h lists the files that look at all ranks together,
+ * chains.h what they know about a rank. */
 #ifndef GT_FINDINGS_RANKS_RANKS_H
 #define GT_FINDINGS_RANKS_RANKS_H
 
 #include "analysis/collective/sheets.h"
+
 #include "base/image.h"
+#include "base/memory.h"
 #include "findings/findings.h"
 #include "table/table_list.h"
 
@@ -46,7 +47,7 @@ typedef struct gt_rank_collective {
     uint32_t base;      /* the rank's collective on whose end the work before it waited; GT_NONE */
     uint32_t stream;    /* of the schedule */
     int32_t step;       /* of its launch; -1: none */
-    bool in_window;     /* it started in the window */
+    uint32_t in_window; /* 1: it started in the window */
 } gt_rank_collective;
 
 /* All kernels of one name. */
@@ -72,8 +73,8 @@ typedef struct gt_rank_link {
     int64_t from_ns;
     uint32_t parent; /* the collective that it joins, which starts before its own; GT_NONE */
     uint32_t first_piece;
-    uint8_t piece_count;
-    uint8_t joins; /* gt_chain_joins */
+    uint32_t piece_count;
+    uint32_t joins; /* gt_chain_joins */
 } gt_rank_link;
 
 /* A step of the window, from its first op to the first op of the next step. */
@@ -84,35 +85,55 @@ typedef struct gt_rank_step {
 
 /* A finding of the rank's own trace. */
 typedef struct gt_own_finding {
-    char *id, *title, *where, *advice, *evidence; /* owned; where may be NULL; evidence is joined by "; " */
+    uint32_t id, title, where, advice, evidence; /* string ids of the facts; where may be GT_STR_NONE;
+                                                    evidence is joined by "; " */
     gt_confidence confidence;
-    bool is_gpu;
+    uint32_t is_gpu, unused;
     double gain_ns;
 } gt_own_finding;
 
+/* A gt_trust_check that the rank's trace does not pass. */
+typedef struct gt_rank_check {
+    uint32_t id, text; /* string ids of the facts */
+    gt_trust_level level;
+    uint32_t unused;
+    double value, warn, fail;
+} gt_rank_check;
+
+enum { GT_RANK_TIMES = 9 + 2 * GT_CAUSES };
+
+/* Arrays without items may be NULL. image.c lists them all. */
 typedef struct gt_rank_facts {
     gt_interner *strings; /* owned */
     gt_rank_collective *collectives;
     size_t collective_count;
-    uint32_t *receivers;     /* by collective: the rank that a send goes to; GT_NONE. NULL: all are GT_NONE */
-    size_t steps;            /* in the window: times below are per step */
-    bool has_steps;          /* the trace has marked steps */
-    double start_ns, end_ns; /* of the window, on the clock of the collectives */
-    uint32_t end_base;       /* the collective on whose end the op that ends the window waited; GT_NONE */
-    double step_ns, compute_ns; /* the window; time in which any op but a collective runs */
-    double exposed_ns, idle_ns; /* in which only collectives run; in which nothing runs */
-    double cause_ns[GT_CAUSES]; /* idle_ns by cause */
-    double gap_ns[GT_CAUSES];   /* step_ns - compute_ns by what the next op waited for */
-    double launch_ns;           /* host time per launch */
-    double launch_error_ns;     /* its standard error */
-    gt_rank_step *step_times;   /* the steps of the window that have ops; one if none are marked */
+    uint32_t *receivers; /* by collective: the rank that a send goes to; GT_NONE. NULL: all are GT_NONE */
+    size_t receiver_count;
+    size_t steps;      /* in the window: times below are per step */
+    bool has_steps;    /* the trace has marked steps */
+    uint32_t end_base; /* the collective on whose end the op that ends the window waited; GT_NONE */
+    union {
+        double times[GT_RANK_TIMES];
+        struct {
+            double start_ns, end_ns;    /* of the window, on the clock of the collectives */
+            double step_ns, compute_ns; /* the window; time in which any op but a collective runs */
+            double exposed_ns, idle_ns; /* in which only collectives run; in which nothing runs */
+            double launch_ns;           /* host time per launch */
+            double launch_error_ns;     /* its standard error */
+            double own_gain_ns;         /* of all findings together, per step */
+            double cause_ns[GT_CAUSES]; /* idle_ns by cause */
+            double gap_ns[GT_CAUSES];   /* step_ns - compute_ns by what the next op waited for */
+        };
+    };
+    gt_rank_step *step_times; /* the steps of the window that have ops; one if none are marked */
     size_t step_count;
     int64_t *step_numbers; /* of all steps, by the step of collectives: ProfilerStep#5 has 5; NULL: not all
                               names have one */
     size_t step_number_count;
     gt_rank_link *links; /* by collective; the last one, more than there are collectives, is the end of the
                             window. NULL: unknown */
-    uint64_t *pieces;    /* of links, packed (chains.h) */
+    size_t link_count;
+    uint64_t *pieces; /* of links, packed (chains.h) */
     size_t piece_count;
     uint32_t *piece_names; /* strings; pieces have places in this list */
     size_t piece_name_count, piece_name_capacity;
@@ -120,12 +141,17 @@ typedef struct gt_rank_facts {
     size_t kernel_count, kernel_capacity;
     gt_own_finding *findings;
     size_t finding_count;
-    double own_gain_ns;     /* of all of them together, per step */
-    gt_trust_level trust;   /* the verdict on the trace */
-    gt_trust_check *checks; /* those that it does not pass */
+    gt_trust_level trust; /* the verdict on the trace */
+    gt_rank_check *checks;
     size_t check_count, check_capacity;
     char *device, *node; /* owned; "" if the trace does not say */
 } gt_rank_facts;
+
+/* A string of the facts; NULL for GT_STR_NONE. */
+static inline const char *gt_rank_text(const gt_rank_facts *facts, uint32_t id)
+{
+    return id == GT_STR_NONE ? NULL : gt_interner_get(facts->strings, id).bytes;
+}
 
 /* `rows` are the rows of the trace from which gt_collectives_of_rank makes its table, in that order
  * (gt_collectives_find). `node` is the name of the machine, which may be NULL. */
@@ -138,16 +164,9 @@ void gt_rank_facts_free(gt_rank_facts *facts); /* NULL does nothing */
  */
 int64_t *gt_rank_facts_steps(const gt_rank_facts *const *facts, size_t rank_count, const gt_table *rows);
 
-/* Packed facts of many ranks. What is looked at for all ranks at a time is together, so that the rest need
- * not be in memory. {0} is empty. */
-typedef struct gt_rank_facts_pool {
-    gt_arena facts, collectives, chains, others;
-} gt_rank_facts_pool;
-
-/* The same facts, packed (pack.c): they are in the pool and have these strings, which must stay as long, and
- * must not be freed. The facts are taken over. */
-gt_rank_facts *gt_rank_facts_pack(gt_rank_facts *facts, gt_rank_facts_pool *pool, gt_interner *strings);
-void gt_rank_facts_pool_free(gt_rank_facts_pool *pool);
+/* The same facts, packed: they are in the arena and have these strings, which must stay as long, and must not
+ * be freed. The facts are taken over. */
+gt_rank_facts *gt_rank_facts_pack(gt_rank_facts *facts, gt_arena *arena, gt_interner *strings);
 
 /* The facts as an image (image.c). Their strings are added to `strings`, which the caller saves afterwards;
  * both must stay until the image is freed. */
@@ -214,10 +233,11 @@ typedef struct gt_run_finding {
     gt_confidence confidence;
     bool is_gpu;
     bool is_of_ranks; /* it compares ranks, otherwise it is one that the traces of single ranks have */
-    double gain_ns, gain_pct, score;
-    double late_ns; /* of straggler and slow_node */
-    bool depends;   /* the next finding is about others that are late by as much: both together gain */
-    size_t place;   /* in the order of repairs; of others: in the list of the rank whose words it has */
+    double gain_ns, gain_pct, score; /* of ranks: after the repairs before it */
+    double alone_ns;                 /* the gain if nothing else is repaired */
+    double late_ns;                  /* of straggler and slow_node */
+    bool depends; /* the next finding is about others that are late by as much: both together gain */
+    size_t place; /* in the order of repairs; of others: in the list of the rank whose words it has */
 } gt_run_finding;
 
 typedef struct gt_rank_findings {

@@ -51,7 +51,6 @@ gt_rank_times gt_rank_times_new(const gt_rank_model *model)
         size_t c = model->order[k], last = model->begins[c];
         double latest = -INFINITY;
         for (size_t i = model->begins[c]; i < model->begins[c + 1]; i++) {
-            gt_memory_poll_at(i);
             double start = gt_rank_entry_start(&model->entries[i], t.ends);
             if (start <= latest) continue;
             latest = start;
@@ -102,7 +101,6 @@ static double *latest_ends(const gt_rank_model *model, const gt_rank_times *t)
         size_t c = model->order[k];
         for (size_t i = model->begins[c]; i < model->begins[c + 1]; i++) {
             const gt_rank_entry *e = &model->entries[i];
-            gt_memory_poll_at(i);
             double start = latest[c] - model->transfer_ns[c] - e->lag_ns;
             if (e->base != GT_NONE) latest[e->base] = fmin(latest[e->base], start - e->work_ns);
             if (e->previous != GT_NONE) latest[e->previous] = fmin(latest[e->previous], start);
@@ -143,17 +141,16 @@ static void pass_on(const gt_rank_facts *f, const bool *in_model, double *slack)
 }
 
 /* By link: the slack of its entry. */
-static void fill_slack(gt_rank_walk *walk, const gt_rank_times *t, const double *latest, size_t rank,
+static void fill_slack(const gt_rank_model *model, const gt_rank_times *t, const double *latest, size_t rank,
                        bool *in_model, double *slack, size_t count)
 {
-    const gt_rank_model *model = walk->model;
-    const gt_rank_entry *e = gt_rank_walk_to(walk, rank);
     for (size_t i = 0; i <= count; i++) {
         slack[i] = INFINITY;
         in_model[i] = false;
     }
     const gt_rank_entry *end = model->end_of[rank] == GT_NONE ? NULL : &model->ends[model->end_of[rank]];
-    for (size_t i = 0; i < gt_rank_entry_count(model, rank); i++, e++) {
+    for (size_t i = 0; i < gt_rank_entry_count(model, rank); i++) {
+        const gt_rank_entry *e = gt_rank_entry_at(model, rank, i);
         double allowed = latest[e->collective] - model->transfer_ns[e->collective] - e->lag_ns;
         slack[e->number] = fmax(0, allowed - gt_rank_entry_ready(e, t->ends));
         in_model[e->number] = true;
@@ -207,7 +204,7 @@ static void add_link(adder *a, const gt_rank_facts *f, uint32_t rank, const gt_r
     }
 }
 
-static void add_rank(adder *a, gt_rank_walk *walk, const gt_rank_times *t, const double *latest,
+static void add_rank(adder *a, const gt_rank_model *model, const gt_rank_times *t, const double *latest,
                      const gt_rank_facts *f, uint32_t rank)
 {
     size_t count = f->collective_count, names = f->piece_name_count;
@@ -215,7 +212,7 @@ static void add_rank(adder *a, gt_rank_walk *walk, const gt_rank_times *t, const
     bool *in_model = gt_alloc((count + 1) * sizeof *in_model);
     if (names > a->name_count) a->names = gt_grow(a->names, &a->name_count, names, sizeof *a->names);
     for (size_t i = 0; i < names; i++) a->names[i] = GT_NONE;
-    fill_slack(walk, t, latest, rank, in_model, slack, count);
+    fill_slack(model, t, latest, rank, in_model, slack, count);
     pass_on(f, in_model, slack);
     for (size_t i = 0; i <= count; i++)
         if (i == count || f->collectives[i].in_window) add_link(a, f, rank, &f->links[i], slack[i]);
@@ -232,40 +229,6 @@ static int by_name(const void *a, const void *b)
     return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-/* Sorts by name, kind and rank. The items are in order of ranks, and ranks have the same ops: so each is put
- * after those of its op. Sorting them as a whole would look at all of them again and again, which are outside
- * memory. */
-static void sort_by_name(gt_op_times *times)
-{
-    gt_map places = {0}; /* name and kind to the place in ops */
-    gt_op_time *ops = NULL, *sorted = gt_alloc(times->count * sizeof *sorted);
-    size_t count = 0, capacity = 0, *ends;
-    for (size_t i = 0; i < times->count; i++) {
-        gt_memory_poll_at(i);
-        uint32_t *place = gt_map_put(&places, times->items[i].name, times->items[i].kind);
-        if (*place != GT_MAP_NONE) continue;
-        *place = (uint32_t)count;
-        GT_PUSH(ops, count, capacity, times->items[i]);
-    }
-    qsort(ops, count, sizeof *ops, by_name);
-    for (size_t k = 0; k < count; k++) *gt_map_put(&places, ops[k].name, ops[k].kind) = (uint32_t)k;
-    ends = gt_alloc_zero(count + 1, sizeof *ends);
-    for (size_t i = 0; i < times->count; i++) {
-        gt_memory_poll_at(i);
-        ends[*gt_map_put(&places, times->items[i].name, times->items[i].kind) + 1]++;
-    }
-    for (size_t k = 0; k < count; k++) ends[k + 1] += ends[k];
-    for (size_t i = 0; i < times->count; i++) {
-        gt_memory_poll_at(i);
-        sorted[ends[*gt_map_put(&places, times->items[i].name, times->items[i].kind)]++] = times->items[i];
-    }
-    gt_free(times->items);
-    times->items = sorted;
-    gt_map_free(&places);
-    gt_free(ops);
-    gt_free(ends);
-}
-
 /* Ranks that do not have the op need no time for it. */
 static void find_usual(gt_op_times *times, const gt_rank_findings *found)
 {
@@ -278,10 +241,8 @@ static void find_usual(gt_op_times *times, const gt_rank_findings *found)
         for (end = begin; end < times->count && times->items[end].name == first->name &&
                           times->items[end].kind == first->kind;)
             end++;
-        gt_memory_poll();
         if (4 * (end - begin) < known) continue; /* it is usual to have none (gt_rank_usual) */
         for (size_t r = 0, at = begin; r < found->rank_count; r++) {
-            gt_memory_poll_at(r);
             bool has = at < end && times->items[at].rank == r;
             if (found->ranks[r].known)
                 values[count++] = (gt_rank_value){found->ranks[r].node, has ? times->items[at].ns : 0};
@@ -289,7 +250,6 @@ static void find_usual(gt_op_times *times, const gt_rank_findings *found)
         }
         double usual = gt_rank_usual(values, count);
         for (size_t i = begin; i < end; i++) times->items[i].usual_ns = usual;
-        gt_memory_poll();
     }
     gt_free(values);
 }
@@ -300,12 +260,10 @@ gt_op_times gt_op_times_new(const gt_rank_findings *found, const gt_ranks_input 
     gt_op_times times = {0};
     adder a = {.times = &times, .strings = input->sync->matches->events->strings};
     double *latest = latest_ends(model, t);
-    gt_rank_walk walk = gt_rank_walk_begin(model);
     for (uint32_t r = 0; r < found->rank_count; r++)
         if (found->ranks[r].known && input->facts[r]->links)
-            add_rank(&a, &walk, t, latest, input->facts[r], r);
-    gt_rank_walk_end(&walk);
-    if (times.count) sort_by_name(&times);
+            add_rank(&a, model, t, latest, input->facts[r], r);
+    if (times.count) qsort(times.items, times.count, sizeof *times.items, by_name);
     find_usual(&times, found);
     gt_free(a.names);
     gt_free(latest);
@@ -348,35 +306,15 @@ static int by_rank(const void *a, const void *b)
     return by_name(x, y);
 }
 
-static const gt_op_time **list_by_rank(const gt_op_times *times, size_t rank_count)
-{
-    const gt_op_time **order = gt_alloc(times->count * sizeof *order);
-    size_t *ends = gt_alloc_zero(rank_count + 1, sizeof *ends), begin = 0;
-    for (size_t i = 0; i < times->count; i++) {
-        gt_memory_poll_at(i);
-        ends[times->items[i].rank + 1]++;
-    }
-    for (size_t r = 0; r < rank_count; r++) ends[r + 1] += ends[r];
-    for (size_t i = 0; i < times->count; i++) {
-        gt_memory_poll_at(i);
-        order[ends[times->items[i].rank]++] = &times->items[i];
-    }
-    for (size_t r = 0; r < rank_count; begin = ends[r++]) {
-        gt_memory_poll();
-        if (ends[r] > begin) qsort(order + begin, ends[r] - begin, sizeof *order, by_rank);
-    }
-    gt_free(ends);
-    return order;
-}
-
 gt_table *gt_slack_sheet(const gt_rank_findings *found, const gt_op_times *times, gt_interner *strings)
 {
     gt_table *sheet = gt_table_new(GT_SHEET_SLACK, strings);
-    const gt_op_time **order = list_by_rank(times, found->rank_count);
+    const gt_op_time **order = gt_alloc(times->count * sizeof *order);
+    for (size_t i = 0; i < times->count; i++) order[i] = &times->items[i];
+    if (times->count) qsort(order, times->count, sizeof *order, by_rank);
     gt_table_add_columns(sheet, columns, GT_LENGTH(columns));
     for (size_t i = 0; i < times->count; i++) {
         const gt_op_time *op = order[i];
-        gt_memory_poll_at(i);
         size_t row = gt_table_add_row(sheet);
         gt_table_set_int(sheet, RANK, row, op->rank);
         gt_rank_set_node(found, op->rank, sheet, NODE, row);

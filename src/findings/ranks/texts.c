@@ -1,4 +1,4 @@
-/* Findings about ranks in words. */
+/* Findings about ranks in words, and the first line of the report of all ranks. */
 #include "findings/ranks/find.h"
 
 #include "base/buffer.h"
@@ -206,30 +206,29 @@ static char *late_advice(const gt_rank_findings *found, const gt_late_group *gro
         add_subject(&text, found, group, all, open[1]);
     }
     gt_buffer_add_cstr(&text, advice);
-    char *result = gt_strdup(gt_buffer_str(&text).bytes);
-    gt_buffer_free(&text);
-    return result;
+    return gt_buffer_take(&text);
 }
 
 /* ---- late ranks and nodes ---- */
 
 /* In how many of the collectives that are measured is it late? By at least half of what it is late on average
  * after each base. */
-static double late_pct(gt_rank_walk *walk, size_t rank)
+static double late_pct(const gt_rank_model *model, size_t rank)
 {
-    const gt_rank_entry *entries = gt_rank_walk_to(walk, rank);
-    size_t all = gt_rank_entry_count(walk->model, rank), bases = 0, count = 0, late = 0;
+    size_t all = gt_rank_entry_count(model, rank), bases = 0, count = 0, late = 0;
     uint32_t base = GT_NONE;
     for (size_t i = 0; i < all; i++) {
-        if (!entries[i].compared || !entries[i].is_measured) continue;
-        bases += !count++ || entries[i].base != base;
-        base = entries[i].base;
+        const gt_rank_entry *entry = gt_rank_entry_at(model, rank, i);
+        if (!entry->compared || !entry->is_measured) continue;
+        bases += !count++ || entry->base != base;
+        base = entry->base;
     }
     if (!count) return 0;
-    double least = gt_rank_late_ns(walk, rank) * walk->model->steps[rank] / (double)bases / 2;
-    for (size_t i = 0; i < all; i++)
-        late += entries[i].compared && entries[i].is_measured && entries[i].late_ns > 0 &&
-                entries[i].late_ns > least;
+    double least = gt_rank_late_ns(model, rank) * model->steps[rank] / (double)bases / 2;
+    for (size_t i = 0; i < all; i++) {
+        const gt_rank_entry *entry = gt_rank_entry_at(model, rank, i);
+        late += entry->compared && entry->is_measured && entry->late_ns > 0 && entry->late_ns > least;
+    }
     return 100.0 * (double)late / (double)count;
 }
 
@@ -267,7 +266,7 @@ static void add_member_evidence(gt_buffer *text, const gt_rank_findings *found, 
                              text->len ? "; " : "", member->rank);
 }
 
-/* Others may be later still: then nobody waits for these until those are repaired. */
+/* Others may be later still: then no rank waits for these until those are repaired. */
 static char *about_waiting(const gt_late_group *group, const char *per, double wait_ms, double blame_pct)
 {
     const char *who = group->is_node      ? (group->total == 1 ? "this node" : "these nodes")
@@ -304,23 +303,20 @@ static char *late_evidence(const gt_rank_findings *found, const gt_late_group *g
     char *part = about_waiting(group, found->per, others ? ms(wait) / (double)others : 0, blame);
     add_evidence(&text, part);
     gt_free(part);
-    char *result = gt_strdup(gt_buffer_str(&text).bytes);
-    gt_buffer_free(&text);
-    return result;
+    return gt_buffer_take(&text);
 }
 
 /* In which step is a rank late, if it is so in one only? Lateness of works with one base is counted once. -1:
  * in several, or there are too few to tell. */
-static int32_t only_late_step(gt_rank_walk *walk, size_t rank)
+static int32_t only_late_step(const gt_rank_model *model, size_t rank)
 {
-    const gt_rank_model *model = walk->model;
     enum { LEAST_STEPS = 3 };
     double all = 0, of_step = 0, most = 0, largest = 0;
     int32_t step = -1, most_step = -1;
     uint32_t base = GT_NONE;
     if (model->steps[rank] < LEAST_STEPS) return -1;
-    const gt_rank_entry *entry = gt_rank_walk_to(walk, rank);
-    for (size_t i = 0; i < gt_rank_entry_count(model, rank); i++, entry++) {
+    for (size_t i = 0; i < gt_rank_entry_count(model, rank); i++) {
+        const gt_rank_entry *entry = gt_rank_entry_at(model, rank, i);
         if (!entry->is_measured || !entry->compared) continue;
         if (entry->base != base || entry->step != step) largest = 0;
         if (entry->step != step) of_step = 0;
@@ -339,16 +335,16 @@ static int32_t only_late_step(gt_rank_walk *walk, size_t rank)
 
 /* " is late by 3.00 ms per step" or, if that happened once, " is late once, by 9.00 ms in step 5 (3.00 ms per
  * step)". */
-static void add_lateness(gt_buffer *text, const gt_rank_findings *found, gt_rank_walk *walk,
+static void add_lateness(gt_buffer *text, const gt_rank_findings *found, const gt_rank_model *model,
                          const gt_late_group *group)
 {
     size_t rank = group->members[0].rank;
     const gt_rank_facts *facts = found->ranks[rank].facts;
-    int32_t step = group->total == 1 ? only_late_step(walk, rank) : -1;
+    int32_t step = group->total == 1 ? only_late_step(model, rank) : -1;
     if (step >= 0 && (size_t)step < facts->step_number_count) {
         gt_buffer_add_format(text, " is late once, by %.2f ms in step %lld (%.2f ms per %s)",
-                             ms(group->late_ns) * walk->model->steps[rank],
-                             (long long)facts->step_numbers[step], ms(group->late_ns), found->per);
+                             ms(group->late_ns) * model->steps[rank], (long long)facts->step_numbers[step],
+                             ms(group->late_ns), found->per);
         return;
     }
     gt_buffer_add_format(text, " %s late by ", group->total > 1 ? "are" : "is");
@@ -378,10 +374,8 @@ static char *late_title(const gt_rank_findings *found, const gt_rank_model *mode
     gt_buffer text = {0};
     const gt_late_member *worst = worst_member(group);
     add_names(&text, found, group);
-    gt_rank_walk walk = gt_rank_walk_begin(model);
-    double pct = late_pct(&walk, worst->rank);
-    add_lateness(&text, found, &walk, group);
-    gt_rank_walk_end(&walk);
+    double pct = late_pct(model, worst->rank);
+    add_lateness(&text, found, model, group);
     if (pct >= 0.5) gt_buffer_add_format(&text, " in %.0f %% of collectives", pct);
     gt_buffer_add_cstr(&text, ": ");
     if (group->count > 1 && group->is_node)
@@ -393,13 +387,10 @@ static char *late_title(const gt_rank_findings *found, const gt_rank_model *mode
         add_cause(&text, &worst->causes[i], found->ranks[worst->rank].facts->launch_ns);
     }
     gt_buffer_add_cstr(&text, worst->cause_count ? than(found, group, worst) : "the cause is unknown");
-    char *title = gt_strdup(gt_buffer_str(&text).bytes);
-    gt_buffer_free(&text);
-    return title;
+    return gt_buffer_take(&text);
 }
 
-/* The nodes of the ranks: "a", "a and b", "a, b and c". */
-static char *list_nodes(const gt_rank_findings *found, const bool *has_rank)
+char *gt_rank_list_nodes(const gt_rank_findings *found, const bool *has_rank)
 {
     gt_buffer text = {0};
     bool *has_node = gt_alloc_zero(found->node_count, sizeof *has_node);
@@ -441,99 +432,176 @@ void gt_add_late_finding(gt_rank_findings *found, const gt_rank_model *model, co
         .is_gpu = cause && cause->kind != GT_LATE_HOST,
         .is_of_ranks = true,
         .gain_ns = group->gain_ns,
+        .alone_ns = group->alone_ns,
         .late_ns = group->late_ns,
         .depends = group->depends,
     };
-    if (group->is_node || found->nodes_known) finding.where = list_nodes(found, group->has_rank);
+    if (group->is_node || found->nodes_known) finding.where = gt_rank_list_nodes(found, group->has_rank);
     gt_add_run_finding(found, finding);
 }
 
-void gt_add_shared_place(gt_rank_findings *found, const bool *is_late)
+/* ---- the first line ---- */
+
+/* "; rank 5, whose collectives were not read, may be late"; "" if all ranks are known. */
+static char *about_unknown(const gt_rank_findings *found)
 {
-    size_t count;
-    char *place = gt_rank_shared_place(found, is_late, &count);
-    for (size_t i = 0; place && i < found->count; i++) {
-        gt_run_finding *finding = &found->items[i];
-        if (strcmp(finding->id, "slow_link") == 0) continue;
-        gt_buffer evidence = {0};
-        gt_buffer_add_cstr(&evidence, finding->evidence);
-        gt_buffer_add_format(&evidence, "; %s %zu late nodes have ", count > 2 ? "all" : "the", count);
-        gt_rank_add_item(&evidence, place);
-        gt_buffer_add_cstr(&evidence, " in their names and no other node has, so look at what they share: "
-                                      "switch, rack, power, cooling");
-        gt_free(finding->evidence);
-        finding->evidence = gt_strdup(gt_buffer_str(&evidence).bytes);
-        gt_buffer_free(&evidence);
-    }
-    gt_free(place);
+    bool *unknown = gt_alloc_zero(found->ran_count, sizeof *unknown);
+    size_t count = 0;
+    for (size_t r = 0; r < found->ran_count; r++)
+        count += unknown[r] = r >= found->rank_count || (!found->ranks[r].known && !found->ranks[r].left_out);
+    char *list = gt_rank_ranges(unknown, found->ran_count);
+    char *text = !count ? gt_strdup("")
+                        : gt_format("; rank%s %s, whose collectives were not read, may be late",
+                                    count > 1 ? "s" : "", list);
+    gt_free(list);
+    gt_free(unknown);
+    return text;
 }
 
-/* ---- links ---- */
-
-/* Whose link is it? */
-static const char *link_owner(const gt_rank_findings *found, const gt_slow_links *links)
+/* The rank for which others wait most, if that is most of the waiting and the waiting is no small part of the
+ * step; NULL otherwise. */
+static const gt_rank_summary *most_waited_for(const gt_rank_findings *found)
 {
+    const gt_rank_summary *most = NULL;
     for (size_t r = 0; r < found->rank_count; r++)
-        if (found->ranks[r].known && !links->has_rank[r])
-            return "only these ranks are in slow collectives, so the link is one of theirs";
-    return "all ranks are in slow collectives, so the traces do not tell whose link it is";
+        if (found->ranks[r].known && (!most || found->ranks[r].blame_pct > most->blame_pct))
+            most = &found->ranks[r];
+    bool is_most = most && most->blame_pct > 50 && found->wait_ns > 0.05 * found->step_ns;
+    return is_most ? most : NULL;
 }
 
-void gt_add_link_finding(gt_rank_findings *found, const gt_slow_links *links, double gain_ns)
+/* Why no finding names the rank that the others wait for. What it does longer may be as much as they wait,
+ * and still be chance: few steps do not tell. Without several steps, it may be late before the window begins.
+ */
+static char *why_not_late(const gt_rank_findings *found, const gt_rank_summary *rank)
 {
-    const char *unless =
-        links->is_of_table
-            ? " If the network is built for less, give what nccl-tests reaches: --expected_bus_gbps."
-            : "";
-    gt_run_finding finding = {
-        .id = gt_strdup("slow_link"),
-        .title = gt_format("the network is slow: collectives take %.0f %% longer than %s and reach %.0f "
-                           "instead of %.0f GB/s",
-                           100 * links->slower, links->compared_with, links->bus_gbps, links->usual_gbps),
-        .ranks = gt_rank_list(found, links->has_rank),
-        .evidence = gt_format("%zu of %zu large collectives are slow, the slowest is %s; their transfer "
-                              "itself is long, not the "
-                              "waiting: ranks wait %.2f ms per %s; %s",
-                              links->slow_count, links->count, links->what, ms(found->wait_ns), found->per,
-                              link_owner(found, links)),
-        .advice =
-            gt_format("Run nccl-tests or rccl-tests between pairs of these nodes to find the slow link; "
-                      "check its speed, error counters and routing.%s",
-                      unless),
-        .confidence = links->confidence,
-        .is_gpu = true,
-        .is_of_ranks = true,
-        .gain_ns = gain_ns,
-    };
-    if (found->nodes_known && strcmp(finding.ranks, "all") != 0)
-        finding.where = list_nodes(found, links->has_rank);
-    gt_add_run_finding(found, finding);
+    enum { FEW_STEPS = 2 };
+    size_t steps = rank->facts->steps;
+    if (steps <= 1 && rank->late_ns < found->wait_ns / 2)
+        return gt_strdup("the cause is before its first op, which the window does not show: record several "
+                         "steps");
+    if (rank->late_ns < 0.01 * found->step_ns)
+        return gt_strdup("what it does longer is not more than chance");
+    if (steps > FEW_STEPS || !rank->facts->has_steps)
+        return gt_format("what it does takes %.2f ms longer than on the median rank, which is not more than "
+                         "chance",
+                         ms(rank->late_ns));
+    return gt_format(
+        "what it does takes %.2f ms longer than on the median rank, but %zu step%s %s too few to "
+        "tell whether that is chance: record more steps",
+        ms(rank->late_ns), steps, steps > 1 ? "s" : "", steps > 1 ? "are" : "is");
 }
 
-/* ---- hosts ---- */
-
-void gt_add_host_finding(gt_rank_findings *found, const gt_slow_host_group *group, double gain_ns)
+/* "rank 1 comes last in 100 % of collectives ...": nothing that it does in the window takes longer, or it is
+ * not known to be more than chance. */
+static char *waited_for_verdict(const gt_rank_findings *found, const gt_rank_summary *most)
 {
-    char *ranks = gt_rank_list(found, group->has_rank);
-    const char *many = group->count > 1 ? "s" : "";
-    bool is_free = gain_ns < 0.001 * found->step_ns;
-    gt_run_finding finding = {
-        .id = gt_strdup("slow_host"),
-        .title = gt_format("the host%s of rank%s %s launch%s work %s%.0f %% slower than usual%s", many, many,
-                           ranks, group->count > 1 ? "" : "es", group->count > 1 ? "up to " : "",
-                           100 * group->slower,
-                           is_free ? ", which costs nothing now because the GPU does not wait for it" : ""),
-        .evidence = gt_format("rank %zu: %.1f against %.1f us per launch", group->rank,
-                              group->launch_ns / 1e3, group->usual_ns / 1e3),
-        .advice =
-            gt_format("Look for other processes, a lower CPU clock or wrong CPU binding on the host%s of "
-                      "%s rank%s.",
-                      many, group->count > 1 ? "these" : "this", many),
-        .ranks = ranks,
-        .confidence = GT_CONFIDENCE_HIGH,
-        .is_of_ranks = true,
-        .gain_ns = gain_ns,
-    };
-    if (found->nodes_known) finding.where = list_nodes(found, group->has_rank);
-    gt_add_run_finding(found, finding);
+    char *why = why_not_late(found, most);
+    char *verdict =
+        gt_format("rank %zu comes last in %.0f %% of collectives and causes %.0f %% of the waiting: ranks "
+                  "wait %.2f ms per %s of %.2f ms for each other; %s",
+                  (size_t)(most - found->ranks), most->last_pct, most->blame_pct, ms(found->wait_ns),
+                  found->per, ms(found->step_ns), why);
+    gt_free(why);
+    return verdict;
+}
+
+/* The title and the gain of the first finding. If it depends on the repair of others, theirs, too. */
+static char *late_verdict(const gt_rank_findings *found, const gt_run_finding *first)
+{
+    const gt_run_finding *last = first, *end = found->items + found->count;
+    double gain_ns = first->gain_ns, gain_pct = first->gain_pct;
+    gt_buffer text = {0};
+    gt_buffer_add_cstr(&text, first->title);
+    while (last->depends && last + 1 < end && last[1].is_of_ranks &&
+           last[1].confidence != GT_CONFIDENCE_LOW) {
+        last++;
+        gain_ns += last->gain_ns;
+        gain_pct += last->gain_pct;
+        gt_buffer_add_format(&text, "; %s", last->title);
+    }
+    gt_buffer_add_format(&text, "; %sup to about %.2f ms (%.0f %%) per %s", last > first ? "together " : "",
+                         ms(gain_ns), gain_pct, found->per);
+    return gt_buffer_take(&text);
+}
+
+/* Findings about ranks stand before those of their traces, also if these are worth more: then that is said.
+ */
+static char *add_larger(const gt_rank_findings *found, char *verdict)
+{
+    const gt_run_finding *larger = NULL;
+    double score = 0;
+    for (size_t i = 0; i < found->count; i++) {
+        const gt_run_finding *finding = &found->items[i];
+        if (finding->is_of_ranks && finding->confidence != GT_CONFIDENCE_LOW) score += finding->score;
+        if (finding->is_of_ranks || finding->confidence == GT_CONFIDENCE_LOW) continue;
+        if (!larger || finding->score > larger->score) larger = finding;
+    }
+    if (!larger || larger->score <= score) return verdict;
+    char *longer = gt_format("%s; %s gains more: up to about %.2f ms (%.0f %%)", verdict, larger->id,
+                             ms(larger->gain_ns), larger->gain_pct);
+    gt_free(verdict);
+    return longer;
+}
+
+static char *verdict_of(const gt_rank_findings *found)
+{
+    const gt_run_finding *first = NULL, *hint = NULL;
+    for (size_t i = found->count; i-- > 0;) {
+        const gt_run_finding *finding = &found->items[i];
+        if (!finding->is_of_ranks) continue;
+        if (finding->confidence != GT_CONFIDENCE_LOW)
+            first = finding;
+        else if (finding->severity != GT_SEVERITY_LOW)
+            hint = finding;
+    }
+    if (first && first->gain_pct < 0.1 && strcmp(first->id, "slow_host") == 0)
+        return gt_format("%s; ranks wait %.2f ms per %s of %.2f ms for each other", first->title,
+                         ms(found->wait_ns), found->per, ms(found->step_ns));
+    if (first) return add_larger(found, late_verdict(found, first));
+    const gt_rank_summary *most = hint ? NULL : most_waited_for(found);
+    if (most) return waited_for_verdict(found, most);
+    char *unknown = about_unknown(found);
+    char *perhaps = !hint ? gt_strdup("")
+                          : gt_format("; perhaps %s; up to about %.2f ms (%.0f %%)", hint->title,
+                                      ms(hint->gain_ns), hint->gain_pct);
+    char *verdict = gt_format(
+        "no rank, node or link %sstands out: ranks wait %.2f ms per %s of %.2f ms for each other%s%s",
+        hint ? "certainly " : "", ms(found->wait_ns), found->per, ms(found->step_ns), perhaps, unknown);
+    gt_free(perhaps);
+    gt_free(unknown);
+    return verdict;
+}
+
+/* Ranks that are not compared, and why. */
+static char *add_left_out(const gt_rank_findings *found, char *verdict)
+{
+    for (gt_rank_left_out why = GT_COMPARED + 1; why < GT_LEFT_OUT_COUNT; why++) {
+        char *ranks, *text, *before = verdict;
+        if (!gt_ranks_left_out(found, why, &ranks, &text)) continue;
+        verdict = gt_format("%s; %s", before, text);
+        gt_free(before);
+        gt_free(ranks);
+        gt_free(text);
+    }
+    return verdict;
+}
+
+/* Collectives that are matched wrongly make everything doubtful. */
+char *gt_rank_findings_verdict(const gt_rank_findings *found)
+{
+    char *verdict = add_left_out(found, verdict_of(found));
+    bool *is_uneven = gt_alloc_zero(found->rank_count, sizeof *is_uneven);
+    size_t count = 0;
+    for (size_t r = 0; r < found->rank_count; r++) count += is_uneven[r] = found->ranks[r].is_uneven;
+    if (count) {
+        char *ranks = gt_rank_list(found, is_uneven), *before = verdict;
+        verdict = gt_format("%s; this may be wrong, because rank%s %s %s another number of collectives than "
+                            "the others",
+                            before, count > 1 ? "s" : "", ranks, count > 1 ? "have" : "has");
+        gt_free(ranks);
+        gt_free(before);
+    }
+    gt_free(is_uneven);
+    return verdict;
 }

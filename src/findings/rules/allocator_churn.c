@@ -89,7 +89,9 @@ bool gt_rule_allocator_churn(const gt_rule_input *input, gt_finding *finding)
         gt_rule_evidence(
             finding,
             "these calls take %.2f ms per %s on the host, and the GPU is idle for %.2f ms because of them",
-            gt_rule_ms(input, (double)call_ns), input->per, gt_rule_idle_ms(input, GT_CAUSE_ALLOC));
+            gt_rule_ms(input, (double)call_ns), input->per,
+            gt_rule_state_idle(input, finding, GT_CAUSE_ALLOC));
+        finding->stated_idle_ns += finding->held_ns;
         if (finding->held_ns >= least_shown_ns)
             gt_rule_evidence(
                 finding,

@@ -50,7 +50,8 @@ void gt_rule_evidence_up(gt_finding *finding, size_t at)
 
 gt_number_text gt_rule_number(double number)
 {
-    gt_number_text text;
+    gt_number_text text = {"under 0.1"};
+    if (number > 0 && number < 0.05) return text; /* not none */
     bool is_whole = fabs(number - floor(number + 0.5)) < 0.05;
     snprintf(text.text, sizeof text.text, "%.*f", is_whole || number >= 10 ? 0 : 1, number);
     return text;
@@ -74,6 +75,13 @@ double gt_rule_ms(const gt_rule_input *input, double window_ns)
 double gt_rule_idle_ms(const gt_rule_input *input, gt_cause cause)
 {
     return gt_rule_ms(input, (double)input->idle->cause_ns[cause]);
+}
+
+double gt_rule_state_idle(const gt_rule_input *input, gt_finding *finding, gt_cause cause)
+{
+    finding->states_idle = true;
+    finding->stated_idle_ns += (double)input->idle->cause_ns[cause] / (double)input->schedule->window.steps;
+    return gt_rule_idle_ms(input, cause);
 }
 
 double gt_rule_host_ms(const gt_rule_input *input, gt_cause label)

@@ -132,6 +132,6 @@ bool gt_rule_cpu_op(const gt_rule_input *input, gt_finding *finding)
     }
     gt_tally_free(&ops);
     gt_rule_evidence(finding, "the GPU is idle for %.2f ms per %s meanwhile",
-                     gt_rule_idle_ms(input, GT_CAUSE_CPU_OP), input->per);
+                     gt_rule_state_idle(input, finding, GT_CAUSE_CPU_OP), input->per);
     return true;
 }

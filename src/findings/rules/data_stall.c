@@ -1,13 +1,13 @@
 /* data_stall: does the GPU wait for input data?
  *
  * The edit removes the host time that the launching thread spends in data loading: a loader in other
- * processes does the same work beside it. */
+ * processes does the same work at the same time. */
 #include "findings/rules/rules_table.h"
 
 bool gt_rule_data_stall(const gt_rule_input *input, gt_finding *finding)
 {
     if (!gt_rule_has_label(input, GT_CAUSE_DATA)) return false;
-    double idle_ms = gt_rule_idle_ms(input, GT_CAUSE_DATA);
+    double idle_ms = gt_rule_state_idle(input, finding, GT_CAUSE_DATA);
     finding->id = "data_stall";
     finding->confidence = GT_CONFIDENCE_HIGH;
     finding->title = gt_rule_text("The GPU waits %.2f ms per %s for input data", idle_ms, input->per);

@@ -12,8 +12,9 @@
  *   with a larger estimate: if its share of the step then shrinks to less than half, the profiler may have
  *   caused it, and the finding has low confidence. The other way round, a program may be limited by its host
  *   only while it is profiled: then the gain of a GPU finding is that with the faster host, if it is larger.
- * - A finding is worth its gain times how often such gains came true. Findings of low confidence are hints:
- *   they come after all others.
+ * - A finding is worth its gain times how often such gains were reached. Findings of low confidence are
+ * hints: they come after all others.
+ * - A gain of less than twice the error of the replay is not shown.
  *
  * The figure for all repairs together is one run with all edits, so that nothing counts twice, within the
  * limits of the single gains. */
@@ -34,11 +35,13 @@ static const double medium_pct = 5, high_pct = 20;
 /* ---- the table ---- */
 
 enum {
-    RULE_DOUBTED = 1,  /* low confidence if the profiler may have caused it */
-    RULE_VAGUE = 2,    /* no repair of one cause: launch_bound does not wait for it */
-    RULE_UNCLEAR = 4,  /* names no cause in the program */
-    RULE_RESIDUAL = 8, /* gains only what all before it leave */
-    RULE_ONCE = 16,    /* says itself that it does not repeat */
+    RULE_DOUBTED = 1,   /* low confidence if the profiler may have caused it */
+    RULE_VAGUE = 2,     /* no repair of one cause: launch_bound does not wait for it */
+    RULE_UNCLEAR = 4,   /* names no cause in the program */
+    RULE_RESIDUAL = 8,  /* gains only what all before it leave */
+    RULE_ONCE = 16,     /* says itself that it does not repeat */
+    RULE_SERVER = 32,   /* only of servers */
+    RULE_TRAINING = 64, /* not of servers */
 };
 
 typedef struct rule_row {
@@ -47,7 +50,11 @@ typedef struct rule_row {
 } rule_row;
 
 static const rule_row rules[] = {
-    {gt_rule_data_stall, 0},
+    {gt_rule_decode_gap, RULE_SERVER},
+    {gt_rule_decode_idle_in_step, RULE_SERVER | RULE_VAGUE},
+    {gt_rule_prefill_stall, RULE_SERVER},
+    {gt_rule_graph_padding, RULE_SERVER},
+    {gt_rule_data_stall, RULE_TRAINING},
     {gt_rule_host_sync, RULE_DOUBTED},
     {gt_rule_cpu_op, 0},
     {gt_rule_allocator_churn, 0},
@@ -56,13 +63,13 @@ static const rule_row rules[] = {
     {gt_rule_first_use, RULE_UNCLEAR | RULE_ONCE},
     {gt_rule_pageable_copy, 0},
     {gt_rule_exposed_copy, 0},
-    {gt_rule_recompute, 0},
+    {gt_rule_recompute, RULE_TRAINING},
     {gt_rule_unfused_attention, 0},
     {gt_rule_odd_shapes, 0},
     {gt_rule_fp32_gemm, 0},
     {gt_rule_layout_copies, 0},
     {gt_rule_dtype_casts, RULE_VAGUE},
-    {gt_rule_slow_optimizer, RULE_DOUBTED},
+    {gt_rule_slow_optimizer, RULE_DOUBTED | RULE_TRAINING},
     {gt_rule_exposed_comm, RULE_VAGUE},
     {gt_rule_low_efficiency, RULE_VAGUE},
     {gt_rule_short_kernels, RULE_VAGUE},
@@ -113,6 +120,16 @@ static bool recall(const found_rules *found, edit_set *set)
         if (is_same) return true;
     }
     return false;
+}
+
+static void free_finding(gt_finding *finding)
+{
+    gt_free(finding->title);
+    gt_free(finding->where);
+    gt_free(finding->advice);
+    for (size_t i = 0; i < finding->evidence_count; i++) gt_free(finding->evidence[i]);
+    gt_edit_free(&finding->edit);
+    *finding = (gt_finding){0};
 }
 
 /* ---- names ---- */
@@ -247,7 +264,7 @@ static void doubt_gains(const gt_rule_input *input, found_rules *found, double f
     gt_parallel_each(found->count, run_job, &jobs);
     for (size_t i = 0; i < found->count; i++) {
         gt_finding *finding = &found->items[i];
-        /* Of other profilers than PyTorch's nobody knows what recording costs. */
+        /* What recording costs is known only of PyTorch's profiler. */
         if (input->schedule->origin != GT_BY_PYTORCH && found->rows[i]->flags & RULE_DOUBTED &&
             finding->confidence == GT_CONFIDENCE_HIGH)
             finding->confidence = GT_CONFIDENCE_MEDIUM;
@@ -266,17 +283,21 @@ static void doubt_gains(const gt_rule_input *input, found_rules *found, double f
     gt_free(jobs.items);
 }
 
-/* The gain of removing calls may be more than the idle time that they cause: says what the rest is, in the
- * second place if it is most of the gain. */
+/* The gain of host time that vanishes may be more than the idle time that it causes: says what the rest is,
+ * in the second place if it is most of the gain. */
 static void explain_gain(gt_finding *finding)
 {
-    static const double notable = 1.1;
+    static const double notable = 1.01;
     double other_ms = (finding->gain_ns - finding->stated_idle_ns) / 1e6;
-    if (!(finding->stated_call_ns > 0) || !gt_rule_shows(other_ms) ||
-        finding->gain_ns < notable * finding->stated_idle_ns || finding->evidence_count == GT_EVIDENCE_MAX)
+    if (!finding->states_idle || shortens_ops(&finding->edit) || !gt_rule_shows(other_ms) ||
+        finding->gain_ns < notable * finding->stated_idle_ns)
         return;
-    static const char rest[] = "other idle time that the host causes: without the calls and the operators "
-                               "that only make what they read, it launches what follows earlier";
+    const char *rest = strcmp(finding->id, "host_sync") == 0
+                           ? "other idle time that the host causes: without the calls and the operators that "
+                             "only make what they read, it launches what follows earlier"
+                           : "other idle time that the host causes: without this it launches what follows "
+                             "earlier";
+    if (finding->evidence_count == GT_EVIDENCE_MAX) gt_free(finding->evidence[--finding->evidence_count]);
     if (gt_rule_shows(finding->stated_idle_ns / 1e6))
         gt_rule_evidence(finding, "%.2f ms of the gain are %s", other_ms, rest);
     else
@@ -284,15 +305,47 @@ static void explain_gain(gt_finding *finding)
     if (other_ms > finding->gain_ns / 2 / 1e6) gt_rule_evidence_up(finding, 1);
 }
 
-/* Says of findings that cost time in a few of many steps that they do. */
+/* Says of findings that cost time in a few of many steps that they do; of a server, in which phase. */
 static void judge_steps(const gt_rule_input *input, const found_rules *found)
 {
     for (size_t i = 0; i < found->count; i++) {
         gt_finding *finding = &found->items[i];
         bool is_run = !finding->gain_is_given && !is_empty(&finding->edit);
+        if (is_run && input->schedule->listed) {
+            gt_rule_find_phase(input, finding, found->step_ns + i * input->schedule->used_step_count);
+            continue;
+        }
         if (is_run && !(found->rows[i]->flags & RULE_ONCE))
             gt_rule_judge_steps(input, finding, found->step_ns + i * input->schedule->used_step_count);
     }
+}
+
+/* Of a server: what decode_gap already names, a finding at the same place in decode steps, is left to it
+ * together with its edit. */
+static void fold_into_gap(found_rules *found)
+{
+    gt_finding *gap = NULL;
+    size_t kept = 0;
+    for (size_t i = 0; i < found->count; i++)
+        if (strcmp(found->items[i].id, "decode_gap") == 0) gap = &found->items[i];
+    if (!gap || !gap->where) return;
+    for (size_t i = 0; i < found->count; i++) {
+        gt_finding *finding = &found->items[i];
+        bool is_same = finding != gap && !finding->is_gpu && finding->where && finding->phase &&
+                       strcmp(finding->where, gap->where) == 0 && strcmp(finding->phase, "decode") == 0;
+        if (is_same && is_empty(&gap->edit)) {
+            gap->edit = finding->edit;
+            finding->edit = (gt_edit){0};
+        }
+        if (is_same) {
+            free_finding(finding);
+            continue;
+        }
+        found->rows[kept] = found->rows[i];
+        found->items[kept++] = *finding;
+    }
+    for (size_t i = kept; i < found->count; i++) found->items[i] = (gt_finding){0};
+    found->count = kept;
 }
 
 /* ---- all repairs together ---- */
@@ -384,7 +437,8 @@ static double all_fixed(const gt_rule_input *input, const found_rules *found)
     double host_idle_ns = (double)gt_idle_host_ns(input->idle) / (double)input->schedule->window.steps;
     step_ns = larger(step_ns, input->model_ns - gpu_gain_ns - host_idle_ns);
     if (!(removed_ns > 0)) step_ns = larger(step_ns, find_busy_ns(input->schedule));
-    return smaller(step_ns, best_ns);
+    step_ns = smaller(step_ns, best_ns);
+    return gt_gain_counts(input->model_ns - step_ns, input->error_ns) ? step_ns : input->model_ns;
 }
 
 /* ---- ranking ---- */
@@ -392,6 +446,8 @@ static double all_fixed(const gt_rule_input *input, const found_rules *found)
 static void weigh(const gt_rule_input *input, gt_finding *finding)
 {
     finding->gain_pct = input->model_ns > 0 ? 100 * finding->gain_ns / input->model_ns : 0;
+    finding->is_shown =
+        finding->gain_pct >= smallest_pct && gt_gain_counts(finding->gain_ns, input->error_ns);
     /* To the microsecond, so that what looks equal is ordered by id. */
     finding->score = floor(finding->gain_ns / 1e3 * gt_confidence_weight(finding->confidence) + 0.5) / 1e3;
     finding->severity = finding->gain_pct >= high_pct     ? GT_SEVERITY_HIGH
@@ -425,21 +481,10 @@ static void put_residual_last(const found_rules *found)
 static int compare_findings(const void *left, const void *right)
 {
     const gt_finding *a = left, *b = right;
-    bool a_shown = a->gain_pct >= smallest_pct, b_shown = b->gain_pct >= smallest_pct;
-    if (a_shown != b_shown) return a_shown ? -1 : 1;
+    if (a->is_shown != b->is_shown) return a->is_shown ? -1 : 1;
     if (gt_finding_is_hint(a) != gt_finding_is_hint(b)) return gt_finding_is_hint(a) ? 1 : -1;
     if (a->score != b->score) return a->score > b->score ? -1 : 1;
     return strcmp(a->id, b->id);
-}
-
-static void free_finding(gt_finding *finding)
-{
-    gt_free(finding->title);
-    gt_free(finding->where);
-    gt_free(finding->advice);
-    for (size_t i = 0; i < finding->evidence_count; i++) gt_free(finding->evidence[i]);
-    gt_edit_free(&finding->edit);
-    *finding = (gt_finding){0};
 }
 
 gt_finding_list *gt_rules_run(gt_rule_input *input)
@@ -450,6 +495,7 @@ gt_finding_list *gt_rules_run(gt_rule_input *input)
     gt_backlog backlog = gt_backlog_find(input->schedule);
     if (own) input->facts = own;
     for (size_t i = 0; i < GT_LENGTH(rules); i++) {
+        if (rules[i].flags & (input->schedule->listed ? RULE_TRAINING : RULE_SERVER)) continue;
         input->found_count = found.count;
         gt_finding *finding = &found.items[found.count];
         if (rules[i].find(input, finding)) {
@@ -466,6 +512,7 @@ gt_finding_list *gt_rules_run(gt_rule_input *input)
     for (size_t i = 0; i < found.count; i++) explain_gain(&found.items[i]);
     judge_steps(input, &found);
     gt_free(found.step_ns);
+    fold_into_gap(&found);
 
     gt_finding_list *list = gt_alloc_zero(1, sizeof *list);
     list->items = found.items;
@@ -474,7 +521,7 @@ gt_finding_list *gt_rules_run(gt_rule_input *input)
     for (size_t i = 0; i < list->count; i++) weigh(input, &list->items[i]);
     put_residual_last(&found);
     qsort(list->items, list->count, sizeof *list->items, compare_findings);
-    while (list->shown < list->count && list->items[list->shown].gain_pct >= smallest_pct) {
+    while (list->shown < list->count && list->items[list->shown].is_shown) {
         list->items[list->shown].rank = list->shown + 1;
         list->shown++;
     }

@@ -1,7 +1,7 @@
 /* exposed_comm: time in which the GPU only communicates.
  *
  * The gain is that of the schedule in which other work hides it (overlap.h), so it is 0 if the host limits
- * the step anyway, and at most that time itself. Without launches nobody knows what the host would do, and
+ * the step anyway, and at most that time itself. Without launches it is unknown what the host would do, and
  * the streams are linked by guesses alone: then the gain is the time. */
 #include "findings/rules/gpu_rules.h"
 
@@ -43,8 +43,13 @@ static void describe(const gt_rule_input *input, gt_finding *finding, double exp
                      "slower ranks",
                      gt_rule_ms(input, total_ns), 100 * exposed_ns / total_ns);
     finding->advice = gt_rule_text(
-        "Overlap communication with computation (gradient buckets of DDP, asynchronous "
-        "collectives, prefetch of FSDP); if other ranks arrive late, repair the straggler first.");
+        "%s",
+        schedule->listed
+            ? "Use the server's custom or fused all-reduce, fewer tensor-parallel ranks, or overlap; a late "
+              "rank "
+              "shows as communication."
+            : "Overlap communication with computation (gradient buckets of DDP, asynchronous "
+              "collectives, prefetch of FSDP); if other ranks arrive late, repair the straggler first.");
     gt_tally_free(&kernels);
 }
 

@@ -9,7 +9,7 @@ static int64_t later(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* What to do. Different code may be loaded step after step: then nobody knows whether that ends. */
+/* What to do. Different code may be loaded step after step: then it is unknown whether that ends. */
 static char *advice_for(const gt_rule_input *input, size_t steps)
 {
     bool is_frequent = steps >= 2 && 2 * steps > input->schedule->window.steps, is_amd = input->gpu->is_amd;
@@ -53,7 +53,7 @@ bool gt_rule_first_use(const gt_rule_input *input, gt_finding *finding)
                              gt_rule_count((double)names.items[i].count, "call", "calls").text,
                              gt_interner_get(schedule->strings, names.items[i].text).bytes);
         gt_rule_evidence(finding, "the GPU is idle for %.2f ms per %s meanwhile",
-                         gt_rule_idle_ms(input, GT_CAUSE_MODULE), input->per);
+                         gt_rule_state_idle(input, finding, GT_CAUSE_MODULE), input->per);
         finding->advice = advice_for(input, steps);
     }
     gt_tally_free(&names);

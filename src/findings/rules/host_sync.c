@@ -177,11 +177,13 @@ bool gt_rule_host_sync(const gt_rule_input *input, gt_finding *finding)
     bool *in_trip = gt_rule_points_in_trips(schedule);
     gt_tally sites = {0};
     size_t calls = 0, in_window = 0;
+    uint32_t outside_site = GT_STR_NONE; /* if none is in the window */
     int64_t wait_ns = 0, call_ns = 0;
     for (size_t p = 0; p < schedule->point_count; p++) {
         const gt_host_point *point = &schedule->points[p];
         if (point->sync_site == GT_STR_NONE || in_trip[p]) continue;
         calls++;
+        outside_site = point->sync_site;
         if (!gt_window_has_call(&schedule->window, point)) continue;
         in_window++;
         wait_ns += point->wait_ns;
@@ -193,11 +195,12 @@ bool gt_rule_host_sync(const gt_rule_input *input, gt_finding *finding)
         gt_tally_sort(&sites);
         finding->id = "host_sync";
         finding->confidence = GT_CONFIDENCE_HIGH;
-        gt_number_text count =
-            gt_rule_count((double)in_window / steps, "synchronising call", "synchronising calls");
-        finding->title = gt_rule_text("%s per %s %s the host from running ahead of the GPU", count.text,
-                                      input->per, strncmp(count.text, "1 ", 2) == 0 ? "keeps" : "keep");
-        if (sites.item_count > 0) finding->where = gt_rule_string(input, sites.items[0].text);
+        gt_number_text count = gt_rule_count(in_window ? (double)in_window / steps : (double)calls,
+                                             "synchronising call", "synchronising calls");
+        finding->title = gt_rule_text("%s %s%s %s the host from running ahead of the GPU", count.text,
+                                      in_window ? "per " : "outside the window", in_window ? input->per : "",
+                                      strncmp(count.text, "1 ", 2) == 0 ? "keeps" : "keep");
+        finding->where = gt_rule_string(input, in_window ? sites.items[0].text : outside_site);
         if (waits_at_the_end(input, finding, wait_ns))
             finding->confidence = GT_CONFIDENCE_MEDIUM;
         else
@@ -208,8 +211,7 @@ bool gt_rule_host_sync(const gt_rule_input *input, gt_finding *finding)
         if (schedule->burst_count > 0)
             gt_rule_evidence(finding, "%s of synchronising calls in the trace",
                              gt_rule_count((double)schedule->burst_count, "tight loop", "tight loops").text);
-        finding->stated_idle_ns = (double)input->idle->cause_ns[GT_CAUSE_SYNC] / steps;
-        finding->stated_call_ns = (double)call_ns / steps;
+        gt_rule_state_idle(input, finding, GT_CAUSE_SYNC);
         finding->advice = advice_of(schedule);
         judge_waits(input, finding, wait_ns, call_ns);
         edit_points(schedule, in_trip, &finding->edit);

@@ -2,11 +2,12 @@
  *
  * Not every copy can go. What can, and what a repair is:
  *
- *     removable    the program asked for it (.contiguous(), .clone(), .to() in the forward pass), and what
- * reads the result would be as fast without it: remove the call conversion   a convolution changes its images
- * from channels first to channels last and back, and batch norm is slow on channels first: use channels_last
- * for the model other        ops copy on their own: reshape, matmul and backward passes, where the layout of
- * a gradient follows from the forward pass
+ *     removable    the program asked for it (.contiguous(), .clone(), .to() in the forward pass), and
+ *                  what reads the result would be as fast without it: remove the call
+ *     conversion   a convolution changes its images from channels first to channels last and back, and
+ *                  batch norm is slow on channels first: use channels_last for the model
+ *     other        ops copy on their own: reshape, matmul and backward passes, where the layout of a
+ *                  gradient follows from the forward pass
  *
  * The finding is about the removable copies, or about conversions if they take four times as long or more. If
  * neither matters, all copies together are a hint.

@@ -33,7 +33,7 @@ static gt_tally tally_functions(const gt_schedule *schedule, double *compiler_ns
 bool gt_rule_python_busy(const gt_rule_input *input, gt_finding *finding)
 {
     if (!gt_rule_has_label(input, GT_CAUSE_PYTHON)) return false;
-    double idle_ms = gt_rule_idle_ms(input, GT_CAUSE_PYTHON), compiler_ns;
+    double idle_ms = gt_rule_state_idle(input, finding, GT_CAUSE_PYTHON), compiler_ns;
     gt_tally functions = tally_functions(input->schedule, &compiler_ns);
     bool compiles = compiler_ns > 0.5 * gt_tally_total(&functions);
     finding->id = "python_busy";
@@ -137,6 +137,7 @@ bool gt_rule_host_untraced(const gt_rule_input *input, gt_finding *finding)
 {
     if (!gt_rule_has_label(input, GT_CAUSE_UNTRACED)) return false;
     finding->id = "host_untraced";
+    gt_rule_state_idle(input, finding, GT_CAUSE_UNTRACED);
     gt_tally ranges = tally_ranges(input);
     double idle_ns = (double)input->idle->cause_ns[GT_CAUSE_UNTRACED];
     bool is_named = ranges.item_count > 0 && 2 * ranges.items[0].sum >= idle_ns;

@@ -16,6 +16,12 @@ gt_rule_function gt_rule_python_busy;
 gt_rule_function gt_rule_host_untraced;
 gt_rule_function gt_rule_first_use;
 
+/* ---- steps of a server (serving.c) ---- */
+gt_rule_function gt_rule_decode_gap;
+gt_rule_function gt_rule_decode_idle_in_step;
+gt_rule_function gt_rule_prefill_stall;
+gt_rule_function gt_rule_graph_padding;
+
 /* ---- copies ---- */
 gt_rule_function gt_rule_pageable_copy;
 gt_rule_function gt_rule_exposed_copy;

@@ -53,7 +53,7 @@ static void free_places(gpu_places *p)
 
 /* ---- names ---- */
 
-/* A value's JSON for people: strings without their quotes, and cut where they are long. */
+/* A value's JSON for display: strings without their quotes, and cut where they are long. */
 static void add_value(gt_buffer *text, gt_str json)
 {
     enum { LONG = 60 };

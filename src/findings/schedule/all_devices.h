@@ -1,4 +1,5 @@
-/* All devices of a trace: what runs on those that are not scheduled, and how people call their streams. */
+/* All devices of a trace: what runs on those that are not scheduled, how people call their streams, and how
+ * long a device is busy: what runs side by side counts once. */
 #ifndef GT_FINDINGS_SCHEDULE_ALL_DEVICES_H
 #define GT_FINDINGS_SCHEDULE_ALL_DEVICES_H
 
@@ -17,5 +18,22 @@ gt_all_devices gt_all_devices_find(const gt_schedule *schedule);
 /* Which device is scheduled: "GPU 1"; "" if that is unknown. Interns it. */
 const char *gt_schedule_place(const gt_schedule *schedule);
 void gt_all_devices_free(gt_all_devices *devices);
+
+/* The time that the spans of a device cover. {0} has none. */
+typedef struct gt_busy_sum {
+    uint64_t sum;
+    int64_t end; /* of the covered time */
+    bool has_any;
+} gt_busy_sum;
+
+/* Spans come by start. */
+static inline void gt_busy_add(gt_busy_sum *busy, int64_t start, int64_t end)
+{
+    if (busy->has_any && start < busy->end) start = busy->end;
+    if (end <= start) return;
+    busy->sum += (uint64_t)end - (uint64_t)start;
+    busy->end = end;
+    busy->has_any = true;
+}
 
 #endif

@@ -26,17 +26,23 @@ void gt_build_ops(gt_schedule *schedule, gt_frame_threads *threads);
 /* Whether a kernel is one of a collective. `known` remembers the answer by name: 0 is unknown, 1 no, 2 yes.
  */
 bool gt_build_communicates(const gt_schedule *schedule, uint32_t row, uint8_t *known);
+/* The next frames of a block that belong to one thread. */
+typedef struct gt_frame_run {
+    size_t begin, end;
+    uint32_t process, thread;
+} gt_frame_run;
+gt_frame_run gt_next_frames(const gt_frame_block *block, size_t begin);
 /* host.c, host_thread.c: events and threads, with parents, flags, launches and the kinds of calls; points
  * (start, end, event, thread, kind, flags, their ops); and which point and which cpu_op launched each op. */
 void gt_build_host(gt_schedule *schedule, const gt_frame_threads *threads);
 /* steps.c: process_count, main_process, steps, the step of each point and op, and the window. Adds the points
  * of the only step (GT_API_STEP). */
 void gt_build_steps(gt_schedule *schedule);
-/* points.c: base_ns, before_ns, wait_ns, own_ns and awaited of points. */
+/* points.c: base_ns, before_ns, wait_ns, own_ns and awaited of points; previous of ops. */
 void gt_build_points(gt_schedule *schedule);
-/* first_use.c: GT_POINT_FIRST_USE and GT_POINT_SLOW of points. */
+/* points.c: GT_POINT_FIRST_USE and GT_POINT_SLOW of points. */
 void gt_build_first_use(gt_schedule *schedule);
-/* starts.c: previous, begins, offset_ns and dependency of ops; launch_ns. */
+/* ops.c: begins, offset_ns and dependency of ops; launch_ns. */
 void gt_build_starts(gt_schedule *schedule);
 /* labels.c: pieces, and then what gt_build_loops adds. */
 void gt_build_labels(gt_schedule *schedule);

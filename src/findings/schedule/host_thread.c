@@ -168,7 +168,7 @@ static gt_api_kind read_call(thread_walk *w, uint32_t event, const next_event *c
     return kind;
 }
 
-/* The bits of an event that is no call, besides those of its parent, which are `above`. */
+/* The bits of an event that is no call, in addition to those of its parent, which are `above`. */
 static inline uint8_t own_flags(uint64_t bits, uint8_t kind, uint8_t above)
 {
     uint8_t flags = bits & GT_NAME_RECOMPUTE ? GT_HOST_RECOMPUTE : 0;
@@ -211,6 +211,7 @@ static inline __attribute__((always_inline)) open_event *open_next(thread_walk *
 {
     while (is_over(w, open, &next)) close_event(w, open--);
     const uint64_t bits = w->b->schedule->name_bits[next.name];
+    if (bits & GT_NAME_STEP && next.kind == GT_KIND_CPU_OP) next.kind = GT_KIND_ANNOTATION;
     if (next.end_ns > open->end_ns && next.kind != GT_KIND_ANNOTATION) next.end_ns = open->end_ns;
     open->children_ns += next.end_ns - next.start_ns;
     if (next.kind == GT_KIND_CPU_OP && bits & GT_NAME_NO_WORK) open->children_ns += VIEW_CALL_NS;

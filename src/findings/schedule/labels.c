@@ -13,13 +13,162 @@
  * a cause in itself. While another thread that launches is inside an op, that op is what the host does.
  *
  * The host time before different points does not overlap and points are in order, so that every thread is
- * walked over once (track.h). */
+ * walked over once. */
 #include "findings/schedule/build.h"
-#include "findings/schedule/names.h"
-#include "findings/schedule/track.h"
 
 #include "base/memory.h"
+#include "findings/schedule/names.h"
 #include "trace/rows.h"
+
+/* ---- tracks ---- */
+
+/* What does a thread of the host do over time, as pieces one after the other?
+ *
+ * A piece is an op or a call with those of the same label inside it, a Python function or annotation that
+ * says what the host does (loading of data, the call of the backward pass), or a stretch: a time in which all
+ * events are open, as they are called below. Most events of a trace are Python functions in short
+ * stretches, so a track passes over them; who needs to know walks over the stretch.
+ *
+ * A track goes over the events of its thread in order of their start and keeps a stack of those that have not
+ * ended. As long as the stack is empty, open events are not put on it: they are a stretch. */
+
+enum { LABEL_OPEN = GT_CAUSES }; /* a label that is to be decided */
+
+/* An event that has begun on a track and not ended; there are none in a stretch. */
+typedef struct track_level {
+    int64_t end_ns;
+    uint32_t shown; /* what stands for it: ops and calls of one label inside each other are one */
+    uint8_t label;  /* gt_cause or LABEL_OPEN */
+    bool is_op;     /* an op or a call */
+} track_level;
+
+typedef struct track {
+    uint32_t first, next, end; /* its events, and those that have not been looked at */
+    track_level *levels;       /* outermost first */
+    size_t depth, capacity;
+    int64_t reached_ns;
+    /* The present piece. It starts where the one before it ends, the first one at INT64_MIN; the last one, a
+     * stretch, ends at INT64_MAX. */
+    int64_t end_ns;
+    uint32_t event; /* of a stretch: the one that its end belongs to */
+    uint8_t label;
+    bool is_stretch;
+    uint32_t inside;               /* the first event that begins in the stretch */
+    uint32_t walk_next, innermost; /* where a walk over the events of a stretch is */
+} track;
+
+static inline bool is_op_or_call(const gt_host_event *event)
+{
+    return event->kind == GT_KIND_CPU_OP || event->kind == GT_KIND_RUNTIME || event->kind == GT_KIND_DRIVER;
+}
+
+/* The label of an event that is not open. */
+static uint8_t label_of(const gt_host_event *event)
+{
+    if (event->kind == GT_KIND_RUNTIME || event->kind == GT_KIND_DRIVER)
+        return (uint8_t)gt_cause_of_call(event->call);
+    if (event->flags & GT_HOST_DATA) return GT_CAUSE_DATA;
+    return event->flags & GT_HOST_HEAVY ? GT_CAUSE_CPU_OP : GT_CAUSE_LAUNCH;
+}
+
+static bool is_open(const gt_schedule *schedule, const gt_host_event *event)
+{
+    return !is_op_or_call(event) && !(event->flags & GT_HOST_DATA) &&
+           !gt_name_has(schedule, event->name, GT_NAME_RUN_BACKWARD);
+}
+
+static void track_push(track *t, const gt_schedule *schedule, uint32_t event)
+{
+    const gt_host_event *e = &schedule->events[event];
+    track_level level = {.end_ns = e->end_ns, .shown = event, .label = LABEL_OPEN, .is_op = is_op_or_call(e)};
+    if (!is_open(schedule, e)) level.label = label_of(e);
+    if (level.is_op && t->depth > 0) {
+        const track_level *around = &t->levels[t->depth - 1];
+        if (around->is_op && around->label == level.label) level.shown = around->shown;
+    }
+    GT_PUSH(t->levels, t->depth, t->capacity, level);
+}
+
+/* Goes on to the stretch before the next event that is not open, and begins that event. */
+static void track_stretch(track *t, const gt_schedule *schedule)
+{
+    const gt_host_event *events = schedule->events;
+    t->inside = t->next;
+    while (t->next < t->end && is_open(schedule, &events[t->next])) t->next++;
+    bool is_last = t->next == t->end;
+    t->is_stretch = true;
+    t->label = LABEL_OPEN;
+    t->event = is_last ? GT_NONE : events[t->next].parent;
+    t->end_ns = t->reached_ns = is_last ? INT64_MAX : events[t->next].start_ns;
+    if (!is_last) track_push(t, schedule, t->next++);
+}
+
+/* Goes on to the next piece, unless the present one is the last. */
+static void track_advance(track *t, const gt_schedule *schedule)
+{
+    int64_t start = t->reached_ns;
+    while (t->reached_ns == start) {
+        if (t->depth == 0) {
+            track_stretch(t, schedule);
+            continue;
+        }
+        while (t->depth > 0) {
+            const track_level *top = &t->levels[t->depth - 1];
+            int64_t begins = t->next < t->end ? schedule->events[t->next].start_ns : INT64_MAX;
+            bool ends = top->end_ns <= begins;
+            int64_t until = ends ? top->end_ns : begins;
+            if (until > t->reached_ns) {
+                if (t->reached_ns > start && t->event != top->shown) break;
+                t->event = top->shown;
+                t->label = top->label;
+                t->is_stretch = false;
+                t->reached_ns = until;
+            }
+            if (ends)
+                t->depth--;
+            else
+                track_push(t, schedule, t->next++);
+        }
+        t->end_ns = t->reached_ns;
+    }
+}
+
+static void track_begin(track *t, const gt_schedule *schedule, const gt_host_thread *thread)
+{
+    *t = (track){.first = thread->first,
+                 .next = thread->first,
+                 .end = thread->end,
+                 .reached_ns = INT64_MIN,
+                 .walk_next = thread->first,
+                 .innermost = GT_NONE};
+    track_advance(t, schedule);
+}
+
+/* The innermost event at a time in a stretch whose first event is `inside`; *end_ns becomes smaller if it is
+ * innermost for a shorter time. Times never become smaller from call to call. */
+static uint32_t track_innermost(track *t, const gt_host_event *events, uint32_t inside, int64_t ns,
+                                int64_t *end_ns)
+{
+    if (inside > t->walk_next) {
+        t->walk_next = inside;
+        t->innermost = inside > t->first ? inside - 1 : GT_NONE;
+    }
+    while (t->walk_next < t->end && events[t->walk_next].start_ns <= ns) t->innermost = t->walk_next++;
+    while (t->innermost != GT_NONE && events[t->innermost].end_ns <= ns)
+        t->innermost = events[t->innermost].parent;
+    if (t->innermost != GT_NONE && events[t->innermost].end_ns < *end_ns)
+        *end_ns = events[t->innermost].end_ns;
+    if (t->walk_next < t->end && events[t->walk_next].start_ns < *end_ns)
+        *end_ns = events[t->walk_next].start_ns;
+    return t->innermost;
+}
+
+static void track_free(track *t)
+{
+    gt_free(t->levels);
+}
+
+/* ---- labels ---- */
 
 /* An open run at least this long is a cause in itself; in code of the framework it must be longer. */
 enum { STRETCH_NS = 200000, FRAMEWORK_STRETCH_NS = 5000000 };
@@ -36,7 +185,7 @@ typedef struct raw_piece {
     int64_t end_ns;
     uint32_t event;
     uint32_t thread, inside; /* of a stretch, or part of one: its track, and its first event */
-    uint8_t label;           /* gt_cause or GT_LABEL_OPEN */
+    uint8_t label;           /* gt_cause or LABEL_OPEN */
     bool is_stretch;
 } raw_piece;
 
@@ -54,7 +203,7 @@ typedef struct time_span {
 
 typedef struct labels {
     gt_schedule *schedule;
-    gt_track *tracks; /* by thread */
+    track *tracks;    /* by thread */
     uint32_t *frames; /* by event: 2 + the innermost Python function at or above it, 1: none, 0: not looked
                          at; NULL until it is needed */
     work_span *work;  /* ascending */
@@ -103,7 +252,7 @@ static void add_work_ends(work_ends *list, const gt_schedule *schedule, uint32_t
     int64_t until = INT64_MIN;
     for (size_t i = schedule->threads[thread].first; i < schedule->threads[thread].end; i++) {
         const gt_host_event *event = &schedule->events[i];
-        if (event->start_ns < until || event->end_ns <= event->start_ns || !gt_is_op_or_call(event)) continue;
+        if (event->start_ns < until || event->end_ns <= event->start_ns || !is_op_or_call(event)) continue;
         until = event->end_ns;
         list->times = gt_grow(list->times, &list->capacity, list->count + 2, sizeof *list->times);
         list->threads =
@@ -115,7 +264,7 @@ static void add_work_ends(work_ends *list, const gt_schedule *schedule, uint32_t
     }
 }
 
-/* Merges the work of all launching threads. With only one of them nobody asks. */
+/* Merges the work of all launching threads. Not needed with only one of them. */
 static void find_work(labels *l)
 {
     const gt_schedule *schedule = l->schedule;
@@ -190,7 +339,7 @@ static void add_open(labels *l, uint32_t thread, int64_t start_ns, raw_piece pie
 {
     int64_t end_ns = piece.end_ns;
     raw_piece worked = {.event = piece.event, .label = GT_CAUSE_LAUNCH};
-    if (piece.event != GT_NONE) worked.label = gt_label_of(&l->schedule->events[piece.event]);
+    if (piece.event != GT_NONE) worked.label = label_of(&l->schedule->events[piece.event]);
     while (l->work_at < l->work_count && l->work[l->work_at].end_ns <= start_ns) l->work_at++;
     for (size_t i = l->work_at; i < l->work_count && l->work[i].start_ns < end_ns; i++) {
         const work_span *span = &l->work[i];
@@ -209,17 +358,17 @@ static void add_open(labels *l, uint32_t thread, int64_t start_ns, raw_piece pie
 static void add_track(labels *l, uint32_t thread, uint32_t shown, uint32_t other, int64_t start_ns,
                       int64_t end_ns)
 {
-    gt_track *t = &l->tracks[shown];
+    track *t = &l->tracks[shown];
     for (int64_t until; start_ns < end_ns; start_ns = until) {
-        while (t->end_ns <= start_ns) gt_track_advance(t, l->schedule);
+        while (t->end_ns <= start_ns) track_advance(t, l->schedule);
         until = t->end_ns < end_ns ? t->end_ns : end_ns;
-        if (!t->is_stretch && t->label != GT_LABEL_OPEN) {
+        if (!t->is_stretch && t->label != LABEL_OPEN) {
             add_closed(l, until, t->event, t->label);
             continue;
         }
         raw_piece piece = {.end_ns = until, .event = t->event, .label = t->label};
         if (t->is_stretch && other != GT_NONE) {
-            piece.event = gt_track_innermost(t, l->schedule->events, t->inside, start_ns, &until);
+            piece.event = track_innermost(t, l->schedule->events, t->inside, start_ns, &until);
             piece.end_ns = until;
             if (piece.event == GT_NONE) {
                 add_track(l, thread, other, GT_NONE, start_ns, until);
@@ -231,7 +380,7 @@ static void add_track(labels *l, uint32_t thread, uint32_t shown, uint32_t other
             piece.inside = t->inside;
             if (until < t->end_ns) piece.event = GT_NONE;
         }
-        if (piece.label == GT_LABEL_OPEN)
+        if (piece.label == LABEL_OPEN)
             add_open(l, thread, start_ns, piece);
         else
             add_raw(l, piece);
@@ -260,8 +409,8 @@ static void add_long(labels *l, const raw_piece *piece, int64_t start_ns, int64_
         uint32_t event = piece->event;
         until = piece->end_ns;
         if (piece->is_stretch)
-            event = gt_track_innermost(&l->tracks[piece->thread], l->schedule->events, piece->inside,
-                                       start_ns, &until);
+            event = track_innermost(&l->tracks[piece->thread], l->schedule->events, piece->inside, start_ns,
+                                    &until);
         add_piece(l->schedule, start_ns, until, event, label_in_run(l, event, run_ns));
     }
 }
@@ -290,7 +439,7 @@ static void close_runs(labels *l, int64_t start_ns)
 {
     for (size_t i = 0; i < l->raw_count;) {
         size_t end = i;
-        while (end < l->raw_count && l->raw[end].label == GT_LABEL_OPEN) end++;
+        while (end < l->raw_count && l->raw[end].label == LABEL_OPEN) end++;
         if (end > i) {
             add_run(l, i, end, start_ns);
         } else {
@@ -310,6 +459,7 @@ static void find_cuts(labels *l, int64_t start_ns, int64_t end_ns)
     const gt_schedule *schedule = l->schedule;
     const gt_step_times *steps = schedule->steps;
     l->cut_count = 0;
+    if (schedule->listed) return; /* the profiler does nothing between a server's steps */
     while (l->step_at < schedule->step_count && steps[l->step_at].start_ns < start_ns) l->step_at++;
     for (size_t i = l->step_at; i < schedule->step_count && steps[i].start_ns <= end_ns; i++) {
         time_span cut = {i > 0 ? steps[i - 1].end_ns : steps[i].start_ns - PROFILER_BEFORE_NS,
@@ -389,7 +539,7 @@ void gt_build_labels(gt_schedule *schedule)
 {
     labels l = {.schedule = schedule, .tracks = gt_alloc(schedule->thread_count * sizeof *l.tracks)};
     for (size_t i = 0; i < schedule->thread_count; i++)
-        gt_track_begin(&l.tracks[i], schedule, &schedule->threads[i]);
+        track_begin(&l.tracks[i], schedule, &schedule->threads[i]);
     find_work(&l);
     schedule->piece_count = 0;
     schedule->pieces = gt_grow(schedule->pieces, &schedule->piece_capacity,
@@ -400,7 +550,7 @@ void gt_build_labels(gt_schedule *schedule)
         label_point(&l, point, previous_thread);
         if (point->end_ns >= point->base_ns - point->before_ns) previous_thread = point->thread;
     }
-    for (size_t i = 0; i < schedule->thread_count; i++) gt_track_free(&l.tracks[i]);
+    for (size_t i = 0; i < schedule->thread_count; i++) track_free(&l.tracks[i]);
     gt_free(l.tracks);
     gt_free(l.raw);
     gt_free(l.frames);

@@ -97,8 +97,8 @@ static void look_at_shape(trip_search *search, const gt_piece *piece, int64_t by
 
 /* Whether the data that one point copies to the host comes back with another: all points from `first` to
  * `last` are on one thread, in one step and copy as many elements, with enough time in CPU ops between. Those
- * take the data that was copied, if their shapes are known; otherwise, without steps, nobody knows whose data
- * comes back. NumPy and many short ops show no such time. They count if it is certain that the same data
+ * take the data that was copied, if their shapes are known; otherwise, without steps, it is unknown whose
+ * data comes back. NumPy and many short ops show no such time. They count if it is certain that the same data
  * comes back: as many bytes, in the same step, with no launch between. */
 static bool is_trip(trip_search *search, size_t first, size_t last)
 {
@@ -254,14 +254,8 @@ typedef struct burst_search {
 /* The first op that starts at `ns` or later. */
 static size_t op_from(const gt_schedule *schedule, int64_t ns)
 {
-    size_t low = 0, high = schedule->op_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (schedule->ops[middle].start_ns < ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low;
+    GT_BISECT(low, 0, schedule->op_count, schedule->ops[low].start_ns < ns);
     return low;
 }
 

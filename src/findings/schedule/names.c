@@ -3,7 +3,6 @@
 #include "findings/schedule/names.h"
 
 #include "base/memory.h"
-#include "base/team.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -11,7 +10,7 @@
 typedef enum match_how {
     IS,         /* one of the words */
     BEGINS,     /* begins with one of the words */
-    BEGINS_API, /* the same behind cuda, hip or cu */
+    BEGINS_API, /* the same after cuda, hip or cu */
     HAS,        /* contains one of the words */
     HAS_ANY_CASE,
 } match_how;
@@ -120,7 +119,7 @@ static const struct {
     {GT_NAME_INTERNAL, GT_NAMES_PYTHON, BEGINS, "<", NULL},
     {GT_NAME_BUILT_IN, GT_NAMES_PYTHON, BEGINS, "<built-in", NULL},
     {GT_NAME_RUN_BACKWARD, GT_NAMES_PYTHON | GT_NAMES_NOTE, HAS, "run_backward", NULL},
-    {GT_NAME_STEP, GT_NAMES_NOTE, BEGINS, "ProfilerStep", NULL},
+    {GT_NAME_STEP, GT_NAMES_NOTE | GT_NAMES_OP, BEGINS, "ProfilerStep", NULL},
     {GT_NAME_LAYER, GT_NAMES_PYTHON, BEGINS, "nn.Module:", NULL},
     {GT_NAME_PROFILER, GT_NAMES_PYTHON, HAS, "torch/profiler/ torch/autograd/profiler", NULL},
     {GT_NAME_PROFILER, GT_NAMES_OP, BEGINS, "profiler::", NULL},
@@ -179,7 +178,7 @@ static bool has_word(gt_str name, match_how how, const char *word, size_t len)
     return name.len >= len && memcmp(name.bytes, word, len) == 0;
 }
 
-/* The name behind the interface's own letters; `letters` is how many. */
+/* The name after the interface's own letters; `letters` is how many. */
 static gt_str without_api(gt_str name, size_t letters)
 {
     return (gt_str){name.bytes + letters, name.len - letters};
@@ -207,10 +206,7 @@ static bool has_any_word(gt_str name, match_how how, const char *words)
     return false;
 }
 
-enum {
-    LOWER_MAX = 4096, /* names are compared in any case up to here */
-    NAMES_AT_ONCE = 256,
-};
+enum { LOWER_MAX = 4096 }; /* names are compared in any case up to here */
 
 static gt_str lower_case(gt_str name, char *out)
 {
@@ -238,24 +234,12 @@ uint64_t gt_name_bits_of(gt_str name, unsigned kinds)
     return bits;
 }
 
-typedef struct all_names {
-    const gt_interner *strings;
-    const uint8_t *seen;
-    uint64_t *bits;
-} all_names;
-
-static void find_bits(void *context, size_t begin, size_t end)
-{
-    const all_names *names = context;
-    for (size_t id = begin; id < end; id++)
-        if (id != GT_STR_NONE && names->seen[id])
-            names->bits[id] = gt_name_bits_of(gt_interner_get(names->strings, (uint32_t)id), names->seen[id]);
-}
-
 void gt_find_name_bits(gt_schedule *schedule, const uint8_t *seen, uint32_t count)
 {
-    all_names names = {schedule->strings, seen, gt_alloc_zero(count, sizeof *names.bits)};
-    gt_parallel_ranges(count, NAMES_AT_ONCE, find_bits, &names);
-    schedule->name_bits = names.bits;
+    uint64_t *bits = gt_alloc_zero(count, sizeof *bits);
+    for (uint32_t id = 0; id < count; id++)
+        if (id != GT_STR_NONE && seen[id])
+            bits[id] = gt_name_bits_of(gt_interner_get(schedule->strings, id), seen[id]);
+    schedule->name_bits = bits;
     schedule->name_count = count;
 }

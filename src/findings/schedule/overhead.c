@@ -94,14 +94,9 @@ static size_t first_point_after(const gt_schedule *schedule, size_t from, int64_
         step *= 2;
     }
     if (high > schedule->point_count) high = schedule->point_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (points[middle].start_ns <= ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    size_t at;
+    GT_BISECT(at, low, high, points[at].start_ns <= ns);
+    return at;
 }
 
 /* One pass over the events of a thread: samples, and if the thread launches, the events before each point. */

@@ -1,4 +1,5 @@
-/* When does the host reach each point, and how long does it wait there?
+/* When does the host reach each point, how long does it wait there, and which calls take long because code is
+ * used for the first time?
  *
  * The threads of the process are merged into one serial host. It is at the latest end of the points so far,
  * the cursor, and goes on from there:
@@ -22,6 +23,7 @@
 #include "findings/schedule/build.h"
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "trace/pytorch/pytorch.h"
 #include "trace/rows.h"
 
@@ -122,14 +124,8 @@ static void ends_remove(ends *list, uint32_t op)
 /* The op that is left with the largest end not after `ns`; GT_NONE. */
 static uint32_t ends_find(ends *list, int64_t ns)
 {
-    size_t low = 0, high = list->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (list->end_ns[middle] <= ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low;
+    GT_BISECT(low, 0, list->count, list->end_ns[low] <= ns);
     uint32_t at = (uint32_t)low, *next = list->at_or_before;
     while (next[at] != at) {
         next[at] = next[next[at]]; /* shortens the way for later searches */
@@ -138,22 +134,18 @@ static uint32_t ends_find(ends *list, int64_t ns)
     return at == 0 ? GT_NONE : list->ops[at - 1];
 }
 
-/* The op before each op on its stream; GT_NONE. */
-static uint32_t *find_previous(const gt_schedule *schedule)
+static void link_streams(gt_schedule *schedule)
 {
-    uint32_t *previous = gt_alloc(schedule->op_count * sizeof *previous);
     uint32_t *last = gt_no_events(schedule->stream_count);
     for (uint32_t i = 0; i < schedule->op_count; i++) {
-        previous[i] = last[schedule->ops[i].stream];
+        schedule->ops[i].previous = last[schedule->ops[i].stream];
         last[schedule->ops[i].stream] = i;
     }
     gt_free(last);
-    return previous;
 }
 
 /* The op that a copy waited for, if the copy itself tells: sets *op, which may be GT_NONE. */
-static bool find_awaited_by_copy(const gt_schedule *schedule, const gt_host_point *point,
-                                 const uint32_t *previous, uint32_t *op)
+static bool find_awaited_by_copy(const gt_schedule *schedule, const gt_host_point *point, uint32_t *op)
 {
     if (point->kind != GT_API_COPY || !point->op_count) return false;
     uint32_t own = schedule->point_ops[point->first_op];
@@ -161,7 +153,7 @@ static bool find_awaited_by_copy(const gt_schedule *schedule, const gt_host_poin
     if (copy->end_ns <= point->end_ns + CLOCK_ERROR_NS)
         *op = own;
     else if (copy->start_ns < point->end_ns)
-        *op = previous[own];
+        *op = copy->previous;
     else
         return false;
     return true;
@@ -218,7 +210,6 @@ static uint32_t find_awaited_by_launch(const gt_schedule *schedule, uint32_t poi
 static void find_waits(gt_schedule *schedule)
 {
     ends left = ends_new(schedule);
-    uint32_t *previous = find_previous(schedule);
     size_t launched = schedule->point_count; /* the ops of this point and those after it are removed */
     for (size_t i = schedule->point_count; i-- > 0;) {
         gt_host_point *point = &schedule->points[i];
@@ -233,18 +224,11 @@ static void find_waits(gt_schedule *schedule)
         uint32_t op;
         if (point->kind == GT_API_LAUNCH)
             op = find_awaited_by_launch(schedule, (uint32_t)i, &left);
-        else if (!find_awaited_by_copy(schedule, point, previous, &op))
+        else if (!find_awaited_by_copy(schedule, point, &op))
             op = ends_find(&left, point->end_ns + CLOCK_ERROR_NS);
         set_wait(schedule, point, op);
     }
-    gt_free(previous);
     ends_free(&left);
-}
-
-static int compare_ns(const void *left, const void *right)
-{
-    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
-    return a < b ? -1 : a > b;
 }
 
 /* How long a launch usually takes. */
@@ -254,7 +238,7 @@ static int64_t median_launch_ns(const gt_schedule *schedule)
     size_t count = 0;
     for (size_t i = 0; i < schedule->point_count; i++)
         if (schedule->points[i].kind == GT_API_LAUNCH) own[count++] = schedule->points[i].own_ns;
-    qsort(own, count, sizeof *own, compare_ns);
+    qsort(own, count, sizeof *own, gt_by_i64);
     int64_t median = count ? own[count / 2] : 0;
     gt_free(own);
     return median;
@@ -279,8 +263,98 @@ static void find_unseen_waits(gt_schedule *schedule)
 
 void gt_build_points(gt_schedule *schedule)
 {
+    link_streams(schedule);
     place_points(schedule);
     if (schedule->op_count == 0 || !any_may_wait(schedule)) return;
     find_waits(schedule);
     find_unseen_waits(schedule);
+}
+
+/* ---- first use ---- */
+
+/* Which calls take long because code is used for the first time?
+ *
+ * CUDA and HIP load a kernel's code when it is first launched, and HIP may compile it, so that this launch
+ * takes milliseconds instead of microseconds. Launches that take long without waiting are such calls, and
+ * those that load modules. But code is loaded once: if launches of the same kernel take long again and again,
+ * in most steps or most of the times, each launch is slow for another reason. What is launched is known by
+ * the first op: a graph by its first kernel.
+ *
+ * Linear in points, and nothing to do without long launches. */
+
+enum { LONG_LAUNCH_NS = 1000000 }; /* usually 3 to 20 us */
+/* Long launches that occur in more than half of the steps, but at least in so many, or that are more than
+ * half of all launches of a kernel, but at least so many. */
+enum { REPEATED_STEPS = 2, REPEATED_LAUNCHES = 3 };
+
+/* The launches of one kernel. */
+typedef struct launch_counts {
+    uint32_t launches, long_launches;
+    uint32_t steps;      /* with long launches */
+    uint32_t after_step; /* 1 + the last of them; 0: none */
+} launch_counts;
+
+static bool is_long_launch(const gt_host_point *point)
+{
+    return point->kind == GT_API_LAUNCH && point->wait_ns == 0 &&
+           point->end_ns - point->start_ns > LONG_LAUNCH_NS;
+}
+
+/* The name of what a launch launches; its own, if that was not recorded. */
+static uint32_t launched_name(const gt_schedule *schedule, const gt_host_point *point)
+{
+    if (!point->op_count) return schedule->events[point->event].name;
+    return schedule->ops[schedule->point_ops[point->first_op]].name;
+}
+
+static void count_launch(launch_counts *kernel, const gt_host_point *point)
+{
+    kernel->launches++;
+    if (!is_long_launch(point)) return;
+    kernel->long_launches++;
+    if (point->step < 0 || kernel->after_step == (uint32_t)point->step + 1) return;
+    kernel->after_step = (uint32_t)point->step + 1; /* points are in order of time, and so are their steps */
+    kernel->steps++;
+}
+
+static bool repeats(const launch_counts *kernel, size_t steps)
+{
+    if (kernel->steps >= REPEATED_STEPS && 2 * (size_t)kernel->steps > steps) return true;
+    return kernel->long_launches >= REPEATED_LAUNCHES && kernel->long_launches > kernel->launches / 2;
+}
+
+/* Marks those of the long launches that are slow every time, and the others as first use. */
+static void mark_long_launches(gt_schedule *schedule)
+{
+    launch_counts *kernels =
+        gt_alloc_zero(gt_interner_count(schedule->strings), sizeof *kernels); /* by name */
+    size_t steps = 0;
+    int32_t step = -1;
+    for (size_t i = 0; i < schedule->point_count; i++) {
+        const gt_host_point *point = &schedule->points[i];
+        if (point->kind != GT_API_LAUNCH) continue;
+        count_launch(&kernels[launched_name(schedule, point)], point);
+        if (point->step > step) {
+            step = point->step;
+            steps++;
+        }
+    }
+    for (size_t i = 0; i < schedule->point_count; i++) {
+        gt_host_point *point = &schedule->points[i];
+        if (!is_long_launch(point)) continue;
+        bool is_slow = repeats(&kernels[launched_name(schedule, point)], steps);
+        point->flags |= is_slow ? GT_POINT_SLOW : GT_POINT_FIRST_USE;
+    }
+    gt_free(kernels);
+}
+
+void gt_build_first_use(gt_schedule *schedule)
+{
+    bool any_long = false;
+    for (size_t i = 0; i < schedule->point_count; i++) {
+        gt_host_point *point = &schedule->points[i];
+        if (point->kind == GT_API_MODULE) point->flags |= GT_POINT_FIRST_USE;
+        any_long |= is_long_launch(point);
+    }
+    if (any_long) mark_long_launches(schedule);
 }

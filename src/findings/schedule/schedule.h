@@ -14,7 +14,9 @@
 #ifndef GT_FINDINGS_SCHEDULE_SCHEDULE_H
 #define GT_FINDINGS_SCHEDULE_SCHEDULE_H
 
+#include "analysis/serving/step_list.h"
 #include "base/interner.h"
+#include "base/memory.h"
 #include "trace/pytorch/pytorch.h"
 
 #define GT_NONE UINT32_MAX /* of indexes into the arrays of a schedule */
@@ -104,7 +106,7 @@ typedef struct gt_piece {
 
 /* ---- points ---- */
 
-/* Bits of gt_host_point.flags besides GT_HOST_ bits, which it has from its event. */
+/* Bits of gt_host_point.flags in addition to GT_HOST_ bits, which it has from its event. */
 enum {
     GT_POINT_BURST = 256,     /* in a tight loop of synchronising calls */
     GT_POINT_FIRST_USE = 512, /* takes long because code is used for the first time */
@@ -161,17 +163,19 @@ typedef struct gt_gpu_op {
     bool communicates;   /* a kernel of a collective */
 } gt_gpu_op;
 
-/* A stream of any device, in words for people. */
+/* The display name of a stream of any device. */
 typedef struct gt_stream_names {
     uint32_t device, stream; /* string ids: "GPU 0", "stream 7" */
     int64_t device_number;   /* in the trace; -1: it is no number */
 } gt_stream_names;
 
-/* What a compiler says about an op that it made: string ids, GT_STR_NONE where it says nothing. */
+/* What a compiler says about an op that it made, or what is known of a kernel that a graph replays: string
+ * ids, GT_STR_NONE where nothing is known. */
 typedef struct gt_op_origin {
     uint32_t name;   /* "fusion.12" */
     uint32_t shapes; /* of its operands, as reports print them */
     uint32_t path;   /* in the program: "jit(step)/Dense_0/dot_general" */
+    bool continues;  /* the same call as the op before it */
 } gt_op_origin;
 
 /* An op of a device that is not scheduled: for those who show all devices. */
@@ -198,8 +202,9 @@ typedef struct gt_round_trip {
 typedef struct gt_step_times {
     int64_t start_ns, end_ns; /* on the host */
     uint32_t first_op;        /* the first op launched in it, on the main stream (steps.c); GT_NONE: none */
-    uint32_t name;            /* string id */
-    uint32_t event;           /* its host event */
+    uint32_t name;            /* string id; GT_STR_NONE: the step is inferred */
+    uint32_t event;           /* its host event; GT_NONE: inferred */
+    uint32_t listed;          /* its number in schedule->listed, if there is one */
 } gt_step_times;
 
 /* The part of the trace that is judged. With at least two steps that have GPU work it begins with the first
@@ -228,6 +233,7 @@ typedef struct gt_device_facts {
     uint32_t place;        /* which one it is, "GPU 1": string id; GT_STR_NONE: unknown */
     int64_t compute_major; /* CUDA's compute capability; -1: unknown or not CUDA */
     bool is_amd;
+    bool is_deduced; /* the name is that of the product with its properties; the trace does not say it */
 } gt_device_facts;
 
 typedef struct gt_replay_base gt_replay_base; /* replay.c */
@@ -238,7 +244,8 @@ typedef struct gt_schedule {
     const gt_event_view *trace; /* borrowed; NULL if the trace is not of PyTorch */
     gt_device_facts device;     /* not of PyTorch */
     uint32_t *categories;       /* by op: string id of what kind of work it is; NULL: its host_op tells */
-    gt_op_origin *origins;      /* by op; NULL: no compiler says anything */
+    gt_op_origin *origins;      /* by op; NULL: nothing but its launch is known. Of PyTorch: of the ops of
+                                   replayed graphs, others are empty */
     size_t other_launches;      /* calls that launched work on other devices; not of PyTorch */
     gt_other_op *others;        /* by start; not of PyTorch, whose trace has them (all_devices.h) */
     size_t other_count;
@@ -268,9 +275,13 @@ typedef struct gt_schedule {
     uint32_t stream_count;
     int64_t launch_ns; /* the usual time from a call to the start of its op on an idle stream */
 
-    size_t process_count;  /* that launched ops */
-    uint32_t main_process; /* string id: the one that launched most; GT_STR_NONE if none did */
-    gt_step_times *steps;  /* ProfilerStep annotations of the main process, by start; equal ones count once */
+    size_t process_count;       /* that launched ops */
+    uint32_t main_process;      /* string id: the one that launched most; GT_STR_NONE if none did */
+    const gt_step_list *listed; /* of a server's trace: its steps; NULL: it is none */
+    gt_step_list *own_listed;   /* the same if it belongs to the schedule */
+    bool is_capture;            /* of a graph: no kernel of it ran */
+    gt_step_times *steps;       /* those of the list, or else ProfilerStep annotations of the main process, by
+                                   start; equal ones count once */
     size_t step_count;
     uint32_t *used_steps; /* those with GPU work, each starting later on the GPU than the one before */
     size_t used_step_count;
@@ -294,20 +305,30 @@ typedef struct gt_schedule {
 /* Builds the schedule of a trace that was read with its Python functions if it has any (trace->frames). The
  * result never is NULL; a trace without GPU events has no ops. */
 gt_schedule *gt_schedule_new(const gt_event_view *trace);
+/* The same for a trace whose steps are known; borrows the list. */
+gt_schedule *gt_schedule_with_steps(const gt_event_view *trace, const gt_step_list *steps);
 void gt_schedule_free(gt_schedule *schedule);
+
+/* The op that a kernel of a replayed graph belongs to: string id; GT_STR_NONE: unknown, or of no graph. */
+static inline uint32_t gt_graph_op_of(const gt_schedule *schedule, size_t op)
+{
+    bool is_known = schedule->origin == GT_BY_PYTORCH && schedule->origins;
+    return is_known ? schedule->origins[op].name : (uint32_t)GT_STR_NONE;
+}
 
 /* The thread of a host event. */
 static inline uint32_t gt_schedule_thread_of(const gt_schedule *schedule, uint32_t event)
 {
-    size_t low = 0, high = schedule->thread_count; /* it is in [low, high) */
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (schedule->threads[middle].first <= event)
-            low = middle;
-        else
-            high = middle;
-    }
-    return (uint32_t)low;
+    size_t next;
+    GT_BISECT(next, 1, schedule->thread_count, schedule->threads[next].first <= event);
+    return (uint32_t)next - 1;
+}
+/* Steps that are marked, but have no GPU work. */
+static inline size_t gt_schedule_empty_steps(const gt_schedule *schedule)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < schedule->step_count; i++) count += schedule->steps[i].first_op == GT_NONE;
+    return count;
 }
 /* Fetches a host event from memory. A loop over points or ops that looks at one host event of each asks this
  * way for that of the one GT_EVENTS_AHEAD after the present one, and need not wait for it. Takes GT_NONE. */
@@ -320,17 +341,19 @@ static inline bool gt_window_has(const gt_step_window *window, int64_t ns)
 {
     return window->start_ns <= ns && ns < window->end_ns;
 }
+/* The time from one used step to the next, per step: there may be steps without GPU work in between. */
+static inline double gt_step_time_ns(const gt_schedule *schedule, size_t used)
+{
+    uint32_t step = schedule->used_steps[used], next = schedule->used_steps[used + 1];
+    int64_t ns = schedule->ops[schedule->steps[next].first_op].start_ns -
+                 schedule->ops[schedule->steps[step].first_op].start_ns;
+    return (double)ns / (double)(next - step);
+}
 /* How many of the first `count` points start before a time. */
 static inline size_t gt_points_before(const gt_schedule *schedule, size_t count, int64_t ns)
 {
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (schedule->points[middle].start_ns < ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low;
+    GT_BISECT(low, 0, count, schedule->points[low].start_ns < ns);
     return low;
 }
 /* Whether the host time before a point counts: its call is in the window, or the window ends with it. */

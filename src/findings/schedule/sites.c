@@ -18,6 +18,7 @@
 #include "base/map.h"
 #include "base/memory.h"
 #include "findings/schedule/names.h"
+#include "model/model.h"
 
 #include <stdlib.h>
 
@@ -410,4 +411,120 @@ void gt_tally_free(gt_tally *tally)
     gt_free(tally->places);
     gt_free(tally->items);
     *tally = (gt_tally){0};
+}
+
+/* ---- launches ---- */
+
+/* Which op does a launch count for? First, from the last event to the first, what is below each; then, from
+ * the first to the last, the choice, which what is inside of a chosen op follows. */
+
+static const uint32_t IS_CHOSEN = UINT32_C(1) << 31; /* a bit of ops: what is inside counts for this op */
+
+/* ---- names ---- */
+
+/* What names of ops say, found out once for each. */
+enum { OP_SEEN = 1, OP_MODELLED = 2, OP_MODELS_GRADIENT = 4 };
+
+/* What is below an event. */
+enum { MODELLED_BELOW = 1, LAUNCHES_ITSELF = 2 };
+
+typedef struct op_walk {
+    const gt_schedule *schedule;
+    uint32_t *ops;     /* by host event: that of its launches, and IS_CHOSEN */
+    uint8_t *op_names; /* by string id */
+    uint8_t *below;    /* by host event */
+    bool all;
+} op_walk;
+
+static bool name_is(const op_walk *w, uint32_t name, uint8_t bit)
+{
+    if (!w->op_names[name]) {
+        const gt_model *model = gt_op_find(gt_interner_get(w->schedule->strings, name));
+        bool has_gradient = model && model->backward_category && model->backward == GT_BACKWARD_KNOWN;
+        w->op_names[name] = (uint8_t)(OP_SEEN | (model && model->evaluate ? OP_MODELLED : 0) |
+                                      (has_gradient ? OP_MODELS_GRADIENT : 0));
+    }
+    return w->op_names[name] & bit;
+}
+
+/* ---- one event ---- */
+
+/* Finds out what is below events, from the last to the first: children come after their parents. */
+static void look_below(const op_walk *w)
+{
+    const gt_host_event *events = w->schedule->events;
+    for (size_t i = w->schedule->event_count; i-- > 0;) {
+        const gt_host_event *event = &events[i];
+        if (event->parent == GT_NONE || !(event->launches || w->all)) continue;
+        bool is_op = event->kind == GT_KIND_CPU_OP;
+        bool is_call = event->kind == GT_KIND_RUNTIME || event->kind == GT_KIND_DRIVER;
+        uint8_t passed = w->below[i];
+        if (is_op) passed &= MODELLED_BELOW;
+        if (is_op && name_is(w, event->name, OP_MODELLED)) passed |= MODELLED_BELOW;
+        if (is_call) passed |= LAUNCHES_ITSELF;
+        w->below[event->parent] |= passed;
+    }
+}
+
+/* Whether an op is the gradient of one whose model knows it: the outermost op that the engine calls. */
+static bool is_gradient(const op_walk *w, const gt_host_event *op)
+{
+    enum { NEAR = 8 };
+    const gt_schedule *s = w->schedule;
+    const gt_host_event *events = s->events;
+    if (op->parent == GT_NONE || !gt_name_has(s, events[op->parent].name, GT_NAME_BACKWARD)) return false;
+    uint32_t forward = gt_forward_op(s, op->parent);
+    if (forward == GT_NONE) return false;
+    for (size_t i = forward; i < s->event_count && i < (size_t)forward + NEAR; i++) {
+        if (events[i].start_ns >= events[forward].end_ns && i > forward) return false;
+        if (events[i].kind == GT_KIND_CPU_OP && name_is(w, events[i].name, OP_MODELS_GRADIENT)) return true;
+    }
+    return false;
+}
+
+/* Whether all launches below an op count for it. */
+static bool takes_all(const op_walk *w, uint32_t number)
+{
+    const gt_host_event *op = &w->schedule->events[number];
+    if (name_is(w, op->name, OP_MODELLED)) return true;
+    if (w->below[number] & MODELLED_BELOW) return false;
+    return w->below[number] & LAUNCHES_ITSELF || is_gradient(w, op);
+}
+
+static uint32_t op_of(const op_walk *w, uint32_t number, uint32_t above)
+{
+    const gt_host_event *event = &w->schedule->events[number];
+    if (event->kind != GT_KIND_CPU_OP || (above != GT_NONE && above & IS_CHOSEN)) return above;
+    return takes_all(w, number) ? number | IS_CHOSEN : number;
+}
+
+/* ---- all events ---- */
+
+/* Ops of the backward pass are on threads of their own, and no event has its parent on another thread:
+ * parents come before their children. */
+static void choose(const op_walk *w)
+{
+    const gt_host_event *events = w->schedule->events;
+    for (uint32_t i = 0; i < w->schedule->event_count; i++) {
+        uint32_t parent = events[i].parent;
+        bool launches = events[i].launches || w->all;
+        w->ops[i] = launches ? op_of(w, i, parent == GT_NONE ? GT_NONE : w->ops[parent]) : GT_NONE;
+    }
+}
+
+uint32_t *gt_launch_ops_find(const gt_schedule *schedule, bool all)
+{
+    size_t count = schedule->event_count;
+    op_walk w = {.schedule = schedule,
+                 .ops = gt_alloc(count * sizeof *w.ops),
+                 .op_names = gt_alloc_zero(gt_interner_count(schedule->strings), 1),
+                 .below = gt_alloc_zero(count, 1),
+                 .all = all};
+    look_below(&w);
+    choose(&w);
+    for (size_t i = 0; i < count; i++)
+        if (w.ops[i] != GT_NONE) w.ops[i] &= ~IS_CHOSEN;
+    gt_free(w.op_names);
+    gt_free(w.below);
+    return w.ops;
 }

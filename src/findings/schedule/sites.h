@@ -1,4 +1,4 @@
-/* Where in the program something happens, in words for people: "train.py(127): step -> item()".
+/* Where in the program something happens, as displayed: "train.py(127): step -> item()".
  *
  * A site is the innermost Python function of the user's own code and the innermost call: the built-in that
  * was called, or else the outermost op. Without stacks it is the op alone. Kineto gives the first line of a
@@ -31,6 +31,11 @@ uint32_t gt_forward_op(const gt_schedule *schedule, uint32_t event);
  * GT_NONE if there is none. */
 uint32_t gt_op_above(const gt_schedule *schedule, uint32_t event);
 uint32_t gt_outermost_op(const gt_schedule *schedule, uint32_t event);
+/* By host event: the op that its launches count for, as in the sheet unified_perf_summary
+ * (analysis/pytorch/unified_events.c): the outermost one that has a performance model, or that launches
+ * itself and has no modelled one below it. GT_NONE if there is none, and for events without launches unless
+ * `all` are wanted, which launch on other devices. The caller frees it. */
+uint32_t *gt_launch_ops_find(const gt_schedule *schedule, bool all);
 /* Frees what the functions above remember. For gt_schedule_free. */
 void gt_sites_free(gt_schedule *schedule);
 

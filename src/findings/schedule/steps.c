@@ -1,12 +1,13 @@
-/* Which part of the trace is judged? The steps of the profiler, what was launched in each, and the window.
+/* Which part of the trace is judged? The steps of a server (analysis/serving) or of the profiler, what was
+ * launched in each, and the window.
  *
  * From the first op of a step to that of the next everything happens once: that is how long a step takes.
  * With only one step there is no next one. The host goes on to the next step when its own step ends, and the
  * GPU when it has executed what the step launched, so a step takes as long as the longer of the two:
  *
- *     host  |<- load data ->|<- launch ->|            |<----- load data ----->|<- launch, synchronise ->| log
- * | GPU                    |AAAAAAAAAAAAAAAAAAA|                             |AAAAAAAAAAAAAAAAAAAA| window
- * |<------- as long as the host's step ...  or ...  the host's step ------------------------->|
+ *     host     |<- load ->|<- launch ->|          |<--- load --->|<- launch, synchronise ->| log |
+ *     GPU                   |AAAAAAAAAAAAAAAAAAA|                  |AAAAAAAAAAAAAAAAAAAA|
+ *     window                |<-- as long as the host's step ... or ... the host's step -->|
  *
  * On the left the GPU ends after the host. So it did in the step before, and executed that one's ops when
  * this step began on the host: the window ends with the last op, and begins later than the step by as much.
@@ -87,10 +88,52 @@ static void join_equal_steps(gt_schedule *schedule)
     schedule->step_count = count;
 }
 
+/* By row of an annotation: its host event. */
+static gt_map events_of_annotations(const gt_schedule *schedule)
+{
+    gt_map events = {0};
+    for (uint32_t i = 0; i < schedule->event_count; i++)
+        if (schedule->events[i].kind == GT_KIND_ANNOTATION)
+            *gt_map_put(&events, schedule->events[i].row, 0) = i;
+    return events;
+}
+
+static int64_t ns_of_listed(const gt_schedule *schedule, int64_t ns)
+{
+    return gt_schedule_ns(schedule, (double)(schedule->listed->base_ns + ns) / 1000);
+}
+
+static void take_listed_steps(gt_schedule *schedule)
+{
+    const gt_step_list *list = schedule->listed;
+    gt_map events = events_of_annotations(schedule);
+    size_t capacity = 0;
+    for (uint32_t i = 0; i < list->count; i++) {
+        const gt_listed_step *listed = &list->steps[i];
+        uint32_t event = listed->is_inferred ? GT_MAP_NONE : gt_map_get(&events, listed->row, 0);
+        if (!listed->is_inferred && event == GT_MAP_NONE) continue;
+        if (event != GT_MAP_NONE && !is_of_main_process(schedule, gt_schedule_thread_of(schedule, event)))
+            continue;
+        gt_step_times step = {ns_of_listed(schedule, listed->host_start_ns),
+                              ns_of_listed(schedule, listed->host_end_ns),
+                              GT_NONE,
+                              listed->name,
+                              event,
+                              i};
+        GT_PUSH(schedule->steps, schedule->step_count, capacity, step);
+    }
+    gt_map_free(&events);
+    if (schedule->step_count) qsort(schedule->steps, schedule->step_count, sizeof *schedule->steps, by_start);
+}
+
 /* Steps of several processes overlap in any way: those of the process that launches most count. */
 static void find_steps(gt_schedule *schedule)
 {
     size_t capacity = 0;
+    if (schedule->listed) {
+        take_listed_steps(schedule);
+        return;
+    }
     for (uint32_t t = 0; t < schedule->thread_count; t++) {
         const gt_host_thread *thread = &schedule->threads[t];
         if (!is_of_main_process(schedule, t)) continue;
@@ -98,7 +141,7 @@ static void find_steps(gt_schedule *schedule)
             const gt_host_event *event = &schedule->events[i];
             if (event->kind != GT_KIND_ANNOTATION || !gt_name_has(schedule, event->name, GT_NAME_STEP))
                 continue;
-            gt_step_times step = {event->start_ns, event->end_ns, GT_NONE, event->name, (uint32_t)i};
+            gt_step_times step = {event->start_ns, event->end_ns, GT_NONE, event->name, (uint32_t)i, GT_NONE};
             GT_PUSH(schedule->steps, schedule->step_count, capacity, step);
         }
     }
@@ -119,8 +162,26 @@ static void place_points(gt_schedule *schedule)
     }
 }
 
+/* The list says which op belongs to which step. */
+static void place_listed_ops(gt_schedule *schedule)
+{
+    const gt_step_list *list = schedule->listed;
+    int32_t *places = gt_alloc(list->count * sizeof *places); /* by number in the list: the step here */
+    for (size_t i = 0; i < list->count; i++) places[i] = -1;
+    for (size_t i = 0; i < schedule->step_count; i++) places[schedule->steps[i].listed] = (int32_t)i;
+    for (uint32_t i = 0; i < schedule->op_count; i++) {
+        uint32_t step = gt_step_list_of_row(list, schedule->ops[i].row);
+        schedule->ops[i].step = step == GT_OUTSIDE_STEPS ? -1 : places[step];
+    }
+    gt_free(places);
+}
+
 static void place_ops(gt_schedule *schedule)
 {
+    if (schedule->listed) {
+        place_listed_ops(schedule);
+        return;
+    }
     for (uint32_t i = 0; i < schedule->op_count; i++) {
         gt_gpu_op *op = &schedule->ops[i];
         if (op->point != GT_NONE) op->step = schedule->points[op->point].step;
@@ -286,6 +347,7 @@ static void set_window(gt_schedule *schedule)
         if (op->end_ns > window->end_ns) window->end_ns = op->end_ns;
     }
     if (!schedule->used_step_count) return;
+    if (schedule->steps[schedule->used_steps[0]].event == GT_NONE) return;
     add_step_points(schedule);
     lengthen_window(schedule);
 }

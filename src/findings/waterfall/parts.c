@@ -5,14 +5,16 @@
  * rounded, and a part gets the difference to the sum before it. */
 #include "findings/waterfall/waterfall.h"
 
-#include "analysis/pytorch/op_category.h"
+#include "analysis/categories.h"
 #include "base/buffer.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "findings/exclusive.h"
-#include "findings/shapes.h"
 #include "findings/schedule/sites.h"
+#include "schema/columns.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- names ---- */
@@ -105,56 +107,35 @@ static bool contains_any(gt_str text, const char *const *parts)
     return false;
 }
 
-/* "GEMM" for both aten::mm and a kernel without an op whose name says so; NULL: neither says. */
-static const char *work_of(gt_str op, gt_str kernel)
-{
-    static const struct {
-        const char *category;
-        gt_work_kind of_op;
-        const char *of_kernel[5];
-    } rows[] = {
-        {"attention", GT_WORK_ATTENTION, {"flash", "fmha", "attn", "sdpa"}},
-        {"convolution", GT_WORK_CONVOLUTION, {"convolve", "conv2d", "conv_fwd", "conv_bwd"}},
-        {"GEMM", GT_WORK_GEMM, {"gemm", "nvjet", "cijk_", "matmul"}},
-    };
-    gt_work_kind kind = gt_work_kind_of(op);
-    for (size_t i = 0; i < GT_LENGTH(rows); i++)
-        if (op.len ? kind == rows[i].of_op : contains_any(kernel, rows[i].of_kernel)) return rows[i].category;
-    return NULL;
-}
-
-/* Categories in which one kernel can do what another one did. In "elementwise" or "other" it cannot. */
-static uint32_t category_of(gt_interner *strings, gt_str op, gt_str kernel)
-{
-    static const char *const vague[] = {"other",  "elementwise",        "reduce",
-                                        "triton", "multi_tensor_apply", "record_param_comms"};
-    static const char *const backward[] = {"backward", "bwd", "bprop", NULL};
-    const char *work = work_of(op, kernel);
-    if (work) {
-        bool is_backward = contains_any(op.len ? op : kernel, backward);
-        char *name = gt_format("%s%s", work, is_backward ? " backward" : "");
-        uint32_t id = gt_interner_add_cstr(strings, name);
-        gt_free(name);
-        return id;
-    }
-    const char *category = op.len ? gt_op_category(op, kernel) : vague[0];
-    for (size_t i = 0; i < GT_LENGTH(vague); i++)
-        if (strcmp(category, vague[i]) == 0) return GT_STR_NONE;
-    return gt_interner_add_cstr(strings, category);
-}
-
 /* ---- collecting ---- */
 
 typedef struct collector {
     gt_step_parts *parts;
     const gt_schedule *schedule;
-    gt_map by_trace;          /* kind, op and name, as string ids of the trace, to the part */
-    gt_map by_name;           /* the same with string ids of the parts */
-    gt_map shapes;            /* part, dims and strides to the shape */
-    uint32_t *dims, *strides; /* by row of the trace; NULL: it has no rows */
+    gt_map by_trace;                  /* kind, op and name, as string ids of the trace, to the part */
+    gt_map by_name;                   /* the same with string ids of the parts */
+    gt_map shapes;                    /* part, dims and strides to the shape */
+    uint32_t *dims, *strides, *types; /* by row of the trace; NULL: it has no rows */
     size_t row_count;
     uint8_t *op_is_counted; /* by host event */
+    gt_categories *categories;
 } collector;
+
+/* "attention backward". GT_STR_NONE for categories in which one kernel cannot do what another one did, such
+ * as "elementwise" and "other". */
+static uint32_t category_of(collector *c, uint32_t op, uint32_t kernel)
+{
+    static const char *const backward[] = {"backward", "bwd", "bprop", NULL};
+    bool has_op = op != GT_STR_EMPTY;
+    gt_gpu_work work = {.name = kernel, .op = has_op ? op : (uint32_t)GT_STR_NONE};
+    gt_category category = gt_categories_find(c->categories, &work);
+    if (category > GT_CATEGORY_NORMALISATION) return GT_STR_NONE;
+    bool is_backward = contains_any(gt_interner_get(c->schedule->strings, has_op ? op : kernel), backward);
+    char *name = gt_format("%s%s", gt_category_name(category), is_backward ? " backward" : "");
+    uint32_t id = gt_interner_add_cstr(c->parts->strings, name);
+    gt_free(name);
+    return id;
+}
 
 static uint32_t find_part(collector *c, gt_part_kind kind, uint32_t op, uint32_t name)
 {
@@ -170,8 +151,7 @@ static uint32_t find_part(collector *c, gt_part_kind kind, uint32_t op, uint32_t
 
 static uint32_t copy_string(const collector *c, uint32_t id)
 {
-    gt_str text = gt_interner_get(c->schedule->strings, id);
-    return gt_interner_add(c->parts->strings, text.bytes, text.len);
+    return gt_interner_add_from(c->parts->strings, c->schedule->strings, id);
 }
 
 static uint32_t new_part(collector *c, gt_part_kind kind, uint32_t op, uint32_t name)
@@ -184,8 +164,7 @@ static uint32_t new_part(collector *c, gt_part_kind kind, uint32_t op, uint32_t 
     uint32_t place = find_part(c, kind, own_op, own_name);
     gt_step_part *part = &c->parts->items[place];
     part->normal_name = gt_kernel_normal_name(strings, own_name);
-    part->category =
-        category_of(strings, gt_interner_get(strings, own_op), gt_interner_get(strings, own_name));
+    part->category = category_of(c, op, name);
     return place;
 }
 
@@ -214,6 +193,7 @@ static gt_part_shape *shape_of(collector *c, uint32_t part, const gt_gpu_op *op)
         char *text =
             gt_format("%s%s", gt_interner_get(strings, dims).bytes, gt_interner_get(strings, strides).bytes);
         gt_part_shape new = {.part = part, .shape = gt_interner_add_cstr(parts->strings, text)};
+        if (has_row) new.types = copy_string(c, c->types[row]);
         *place = (uint32_t)parts->shape_count;
         GT_PUSH(parts->shapes, parts->shape_count, parts->shape_capacity, new);
         gt_free(text);
@@ -297,7 +277,7 @@ static int64_t divide(int64_t ns, int64_t steps)
     return ns / steps + (ns % steps * 2 >= steps);
 }
 
-void gt_step_parts_divide(gt_step_parts *parts, int64_t window_ns)
+static void divide_parts(gt_step_parts *parts, int64_t window_ns)
 {
     int64_t steps = (int64_t)parts->steps, sum = 0;
     for (size_t i = 0; i < parts->count; i++) {
@@ -319,20 +299,27 @@ gt_step_parts *gt_step_parts_new(const gt_schedule *schedule, const gt_idle *idl
     parts->has_calls = true;
     collector c = {.parts = parts, .schedule = schedule};
     c.op_is_counted = gt_alloc_zero(schedule->event_count, 1);
+    c.categories = gt_categories_new(schedule->strings);
     if (schedule->trace) {
         c.row_count = gt_store_count(schedule->trace->store);
         c.dims = gt_store_string_ids(schedule->trace->store, GT_EVENT_INPUT_DIMS);
         c.strides = gt_store_string_ids(schedule->trace->store, GT_EVENT_INPUT_STRIDES);
+        c.types = gt_store_string_ids(schedule->trace->store, GT_EVENT_INPUT_TYPES);
     }
     collect_ops(&c);
     collect_idle(&c, idle);
-    gt_step_parts_divide(parts, schedule->window.end_ns - schedule->window.start_ns);
+    divide_parts(parts, schedule->window.end_ns - schedule->window.start_ns);
+    if (schedule->used_step_count > 1) parts->time_count = schedule->used_step_count - 1;
+    parts->times_ns = gt_alloc((parts->time_count + 1) * sizeof *parts->times_ns);
+    for (size_t i = 0; i < parts->time_count; i++) parts->times_ns[i] = gt_step_time_ns(schedule, i);
     gt_map_free(&c.by_trace);
     gt_map_free(&c.by_name);
     gt_map_free(&c.shapes);
     gt_free(c.op_is_counted);
+    gt_categories_free(c.categories);
     gt_free(c.dims);
     gt_free(c.strides);
+    gt_free(c.types);
     return parts;
 }
 
@@ -342,5 +329,241 @@ void gt_step_parts_free(gt_step_parts *parts)
     gt_interner_free(parts->strings);
     gt_free(parts->items);
     gt_free(parts->shapes);
+    gt_free(parts->times_ns);
     gt_free(parts);
+}
+
+/* ---- from the sheets of a report ---- */
+
+/* The step of a report as parts: its sheet balance has the nanoseconds of the window by category of kernels,
+ * communication, copies and cause of idle time; the sheet overview has the number of steps. Both may have
+ * been edited, so whatever does not fit makes the division impossible: a waterfall adds up or does not exist.
+ */
+
+static const struct {
+    const char *name; /* in the column kind of balance */
+    gt_part_kind kind;
+} kinds[] = {
+    {"computation", GT_PART_CATEGORY}, {"exposed_communication", GT_PART_COMMUNICATION},
+    {"exposed_copy", GT_PART_COPY},    {"idle", GT_PART_IDLE},
+    {"remainder", GT_PART_IDLE},
+};
+
+static const gt_column *find_column(const gt_table *sheet, gt_col name)
+{
+    size_t place = gt_table_find(sheet, name);
+    return place == SIZE_MAX ? NULL : &sheet->columns[place];
+}
+
+static gt_str text_at(const gt_table *sheet, const gt_column *column, size_t row)
+{
+    return gt_interner_get(sheet->strings, column->texts[row]);
+}
+
+/* A whole number up to 2^53, which workbooks keep although they have only floats. */
+static bool whole_number(const gt_column *column, size_t row, int64_t *value)
+{
+    const double largest = 9007199254740992;
+    double number = gt_column_number(column, row);
+    if (!(number >= 0 && number <= largest) || number != floor(number)) return false;
+    *value = (int64_t)number;
+    return true;
+}
+
+/* The fact with this name; false if there is none. */
+static bool find_fact(const gt_table *overview, const char *name, int64_t *value)
+{
+    const gt_column *names = find_column(overview, GT_COL_NAME),
+                    *values = find_column(overview, GT_COL_VALUE);
+    if (!names || !values || names->type != GT_TYPE_STRING) return false;
+    for (size_t row = 0; row < overview->row_count; row++)
+        if (gt_str_equals(text_at(overview, names, row), name)) return whole_number(values, row, value);
+    return false;
+}
+
+static bool add_row(gt_step_parts *parts, gt_str kind, gt_str name, int64_t ns)
+{
+    gt_step_part part = {.op = GT_STR_EMPTY, .ns = ns};
+    for (size_t i = 0; i < GT_LENGTH(kinds); i++) {
+        if (!gt_str_equals(kind, kinds[i].name)) continue;
+        part.kind = (uint8_t)kinds[i].kind;
+        part.name = gt_interner_add(parts->strings, name.bytes, name.len);
+        if (ns) GT_PUSH(parts->items, parts->count, parts->capacity, part);
+        return true;
+    }
+    return false;
+}
+
+static bool add_rows(gt_step_parts *parts, const gt_table *balance, int64_t window_ns)
+{
+    const gt_column *names = find_column(balance, GT_COL_PART), *kind = find_column(balance, GT_COL_KIND),
+                    *times = find_column(balance, GT_COL_NS);
+    double sum = 0;
+    int64_t ns;
+    if (!names || !kind || !times || names->type != GT_TYPE_STRING || kind->type != GT_TYPE_STRING)
+        return false;
+    for (size_t row = 0; row < balance->row_count; row++) {
+        if (!whole_number(times, row, &ns) ||
+            !add_row(parts, text_at(balance, kind, row), text_at(balance, names, row), ns))
+            return false;
+        sum += (double)ns;
+    }
+    return sum == (double)window_ns;
+}
+
+gt_step_parts *gt_step_parts_of_balance(const gt_table *balance, const gt_table *overview)
+{
+    int64_t steps, all_steps, window_ns;
+    if (!find_fact(overview, "window_steps", &steps) || !find_fact(overview, "steps", &all_steps) ||
+        !find_fact(overview, "window_ns", &window_ns) || steps < 1)
+        return NULL;
+    gt_step_parts *parts = gt_alloc_zero(1, sizeof *parts);
+    parts->strings = gt_interner_new();
+    parts->steps = (size_t)steps;
+    parts->has_steps = all_steps > 0;
+    if (add_rows(parts, balance, window_ns)) {
+        divide_parts(parts, window_ns);
+        return parts;
+    }
+    gt_step_parts_free(parts);
+    return NULL;
+}
+
+/* ---- as an image ---- */
+
+/* The parts of a step as an image (base/image.h), and back: a process that read a trace passes them to the
+ * one that compares it with others.
+ *
+ * String ids are moved to those of the image, and afterwards to an interner of the loaded parts. What is
+ * loaded may be anything: ids and indexes must exist, and the sums that the comparison makes of times and
+ * calls must not overflow. */
+
+static const char owner[] = "step";
+
+enum { STEP_NS, STEPS, HAS_STEPS, HAS_CALLS, FACTS };
+
+void gt_part_shape_move(gt_part_shape *shape, const gt_interner *from, gt_interner *to)
+{
+    shape->shape = gt_interner_add_from(to, from, shape->shape);
+    shape->types = gt_interner_add_from(to, from, shape->types);
+}
+
+void gt_step_part_move(gt_step_part *part, const gt_interner *from, gt_interner *to)
+{
+    part->op = gt_interner_add_from(to, from, part->op);
+    part->name = gt_interner_add_from(to, from, part->name);
+    part->normal_name = gt_interner_add_from(to, from, part->normal_name);
+    part->category = gt_interner_add_from(to, from, part->category);
+    part->site = gt_interner_add_from(to, from, part->site);
+}
+
+void gt_step_parts_save(const gt_step_parts *parts, gt_interner *strings, gt_image *image)
+{
+    if (!parts) return;
+    gt_step_part *items = gt_alloc_zero(parts->count + 1, sizeof *items);
+    gt_part_shape *shapes = gt_alloc_zero(parts->shape_count + 1, sizeof *shapes);
+    for (size_t i = 0; i < parts->count; i++) {
+        items[i] = parts->items[i];
+        gt_step_part_move(&items[i], parts->strings, strings);
+    }
+    for (size_t i = 0; i < parts->shape_count; i++) {
+        shapes[i] = parts->shapes[i];
+        gt_part_shape_move(&shapes[i], parts->strings, strings);
+    }
+    const int64_t facts[FACTS] = {[STEP_NS] = parts->step_ns,
+                                  [STEPS] = (int64_t)parts->steps,
+                                  [HAS_STEPS] = parts->has_steps,
+                                  [HAS_CALLS] = parts->has_calls};
+    gt_image_add_numbers(image, owner, "facts", facts, FACTS);
+    gt_image_give(image, owner, "parts", items, parts->count * sizeof *items);
+    gt_image_give(image, owner, "shapes", shapes, parts->shape_count * sizeof *shapes);
+    gt_image_add(image, owner, "times", parts->times_ns, parts->time_count * sizeof *parts->times_ns);
+}
+
+/* ---- loading ---- */
+
+/* Sums of everything that the comparison adds up. */
+typedef struct sums {
+    uint64_t ns, calls;
+} sums;
+
+enum { SUM_BITS = 60 };
+
+static bool add_to(uint64_t *sum, uint64_t value)
+{
+    return !__builtin_add_overflow(*sum, value, sum) && *sum < (uint64_t)1 << SUM_BITS;
+}
+
+static uint64_t size_of(int64_t value)
+{
+    return value < 0 ? -(uint64_t)value : (uint64_t)value;
+}
+
+static bool part_is_sound(const gt_step_part *part, uint32_t strings, sums *s)
+{
+    return part->kind <= GT_PART_IDLE && part->op < strings && part->name < strings &&
+           part->normal_name < strings && part->category < strings && part->site < strings &&
+           add_to(&s->ns, size_of(part->ns)) && add_to(&s->ns, size_of(part->hidden_ns)) &&
+           add_to(&s->calls, part->calls) && add_to(&s->calls, part->op_calls);
+}
+
+static bool shape_is_sound(const gt_part_shape *shape, uint32_t strings, size_t parts, sums *s)
+{
+    return shape->part < parts && shape->shape < strings && shape->types < strings &&
+           add_to(&s->ns, size_of(shape->ns)) && add_to(&s->calls, shape->calls) &&
+           add_to(&s->calls, shape->op_calls);
+}
+
+static bool are_sound(const gt_step_parts *parts, uint32_t strings)
+{
+    sums s = {0};
+    bool sound = add_to(&s.ns, size_of(parts->step_ns));
+    for (size_t i = 0; sound && i < parts->count; i++) sound = part_is_sound(&parts->items[i], strings, &s);
+    for (size_t i = 0; sound && i < parts->shape_count; i++)
+        sound = shape_is_sound(&parts->shapes[i], strings, parts->count, &s);
+    return sound;
+}
+
+static void *copy_of(const void *bytes, size_t count, size_t size)
+{
+    void *copy = gt_alloc((count + 1) * size);
+    memcpy(copy, bytes, count * size);
+    return copy;
+}
+
+bool gt_step_parts_load(const gt_image *image, const gt_interner *strings, gt_step_parts **parts)
+{
+    size_t count = 0, shape_count = 0, time_count = 0;
+    int64_t facts[FACTS];
+    const void *numbers = gt_image_get_all(image, owner, "facts", sizeof *facts, FACTS);
+    const void *items = gt_image_get(image, owner, "parts", sizeof(gt_step_part), &count);
+    const void *shapes = gt_image_get(image, owner, "shapes", sizeof(gt_part_shape), &shape_count);
+    const void *times = gt_image_get(image, owner, "times", sizeof(double), &time_count);
+    *parts = NULL;
+    if (!numbers && !items && !shapes) return true;
+    if (!numbers || !items || !shapes || !times) return false;
+    memcpy(facts, numbers, sizeof facts);
+    if (facts[STEPS] < 1 || facts[STEPS] >= (int64_t)1 << SUM_BITS) return false;
+    gt_step_parts *loaded = gt_alloc_zero(1, sizeof *loaded);
+    *loaded = (gt_step_parts){.items = copy_of(items, count, sizeof *loaded->items),
+                              .count = count,
+                              .capacity = count + 1,
+                              .shapes = copy_of(shapes, shape_count, sizeof *loaded->shapes),
+                              .shape_count = shape_count,
+                              .shape_capacity = shape_count + 1,
+                              .times_ns = copy_of(times, time_count, sizeof(double)),
+                              .time_count = time_count,
+                              .step_ns = facts[STEP_NS],
+                              .steps = (size_t)facts[STEPS],
+                              .has_steps = facts[HAS_STEPS] != 0,
+                              .has_calls = facts[HAS_CALLS] != 0};
+    if (!are_sound(loaded, gt_interner_count(strings))) {
+        gt_step_parts_free(loaded);
+        return false;
+    }
+    loaded->strings = gt_interner_new();
+    for (size_t i = 0; i < count; i++) gt_step_part_move(&loaded->items[i], strings, loaded->strings);
+    for (size_t i = 0; i < shape_count; i++) gt_part_shape_move(&loaded->shapes[i], strings, loaded->strings);
+    *parts = loaded;
+    return true;
 }

@@ -4,12 +4,10 @@
  *       idle: data          + 45.0        slower: aten::mm   + 1.2        vanished: aten::cat   - 2.1   ...
  *     step time of B = 82.6 ms
  *
- *     parts.c           the step of one trace as parts whose times add up to it
- *     parts_image.c     the same from another process
- *     balance_parts.c   the same from the sheet balance of a report, by category
- *     match.c           which parts of both traces belong together
- *     contributions.c   what each pair contributes to the difference
- *     sheets.c          the sheets waterfall and waterfall_parts
+ *     parts.c     the step of one trace as parts whose times add up to it: from the trace, from another
+ *                 process or, by category, from the sheet balance of a report
+ *     match.c     which parts of both traces belong together, and what each pair contributes
+ *     sheets.c    the sheets waterfall and waterfall_parts
  *
  * All times are whole nanoseconds per step, so sums are exact. */
 #ifndef GT_FINDINGS_WATERFALL_WATERFALL_H
@@ -48,6 +46,7 @@ typedef struct gt_step_part {
 typedef struct gt_part_shape {
     uint32_t part;  /* index */
     uint32_t shape; /* dims and strides; GT_STR_EMPTY: not recorded */
+    uint32_t types; /* of the arguments; likewise */
     int64_t ns;     /* in the window, hidden time included */
     uint64_t calls, op_calls;
 } gt_part_shape;
@@ -58,6 +57,8 @@ typedef struct gt_step_parts {
     size_t count, capacity;
     gt_part_shape *shapes; /* of kernels */
     size_t shape_count, shape_capacity;
+    double *times_ns; /* of the steps of the window, one after the other (gt_step_time_ns) */
+    size_t time_count;
     int64_t step_ns; /* the window's length per step, rounded; the sum of all parts */
     size_t steps;    /* in the window */
     bool has_steps;  /* the trace has steps; otherwise all of it is one */
@@ -70,11 +71,12 @@ gt_step_parts *gt_step_parts_new(const gt_schedule *schedule, const gt_idle *idl
 /* The same from the sheets balance and overview, which may come from a file. NULL if they are not what
  * findings/sheets.c writes. */
 gt_step_parts *gt_step_parts_of_balance(const gt_table *balance, const gt_table *overview);
-/* For both: divides the times of parts, which are those of the window, by its steps. */
-void gt_step_parts_divide(gt_step_parts *parts, int64_t window_ns);
+/* Gives a part or a shape the string ids of another interner. */
+void gt_step_part_move(gt_step_part *part, const gt_interner *from, gt_interner *to);
+void gt_part_shape_move(gt_part_shape *shape, const gt_interner *from, gt_interner *to);
 void gt_step_parts_free(gt_step_parts *parts); /* accepts NULL */
 
-/* The parts as an image, and back (parts_image.c). Strings are added to `strings`, which the caller saves;
+/* The parts as an image, and back. Strings are added to `strings`, which the caller saves;
  * NULL parts add nothing and are loaded as NULL. False if the image is damaged. `strings` of the second are
  * those that were loaded from the image; they need not outlive the parts. */
 void gt_step_parts_save(const gt_step_parts *parts, gt_interner *strings, gt_image *image);
@@ -117,9 +119,6 @@ typedef struct gt_part_pairs {
     gt_part_pair *items; /* sorted: the largest change first */
     size_t count, capacity;
 } gt_part_pairs;
-
-/* String ids are those of `strings`. */
-gt_part_pairs gt_parts_match(const gt_step_parts *a, const gt_step_parts *b, gt_interner *strings);
 
 typedef enum gt_contribution_kind {
     GT_CONTRIBUTION_NEW,

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/progress.h"
 #include "json/string.h"
+#include "model/arch.h"
 #include "trace/events.h"
 #include "trace/pytorch/pytorch.h"
 
@@ -88,9 +89,28 @@ static bool read_text(gt_json *json, gt_interner *strings, uint32_t *id)
     return true;
 }
 
+/* PyTorch on ROCm may leave the name of a GPU empty: its other properties tell. `warp` is 64 on these GPUs.
+ */
+static void find_name(gt_interner *strings, int64_t units, int64_t warp, gt_device_properties *device)
+{
+    bool is_named = gt_interner_get(strings, device->name).len != 0;
+    if (is_named || warp == 32 || units <= 0 || device->compute_major <= 0 || device->compute_minor < 0)
+        return;
+    const gt_amd_properties gpu = {.major = (uint64_t)device->compute_major,
+                                   .minor = (uint64_t)device->compute_minor,
+                                   .units = (uint64_t)units,
+                                   .memory_bytes =
+                                       device->memory_bytes > 0 ? (uint64_t)device->memory_bytes : 0};
+    gt_buffer name = {0};
+    device->is_deduced = gt_amd_gpu_add_name(&gpu, &name);
+    if (device->is_deduced) device->name = gt_interner_add_cstr(strings, gt_buffer_str(&name).bytes);
+    gt_buffer_free(&name);
+}
+
 static bool read_device(gt_json *json, gt_interner *strings, gt_device_properties *device)
 {
     gt_str key;
+    int64_t units = 0, warp = 0;
     if (gt_json_peek(json) != GT_JSON_OBJECT) return gt_json_skip(json);
     if (!gt_json_enter_object(json)) return false;
     while (gt_json_next_key(json, &key)) {
@@ -99,6 +119,8 @@ static bool read_device(gt_json *json, gt_interner *strings, gt_device_propertie
                           : gt_str_equals(key, "computeMajor")   ? &device->compute_major
                           : gt_str_equals(key, "computeMinor")   ? &device->compute_minor
                           : gt_str_equals(key, "totalGlobalMem") ? &device->memory_bytes
+                          : gt_str_equals(key, "numSms")         ? &units
+                          : gt_str_equals(key, "warpSize")       ? &warp
                                                                  : NULL;
         if (gt_str_equals(key, "name")) {
             if (!read_text(json, strings, &device->name)) return false;
@@ -109,6 +131,7 @@ static bool read_device(gt_json *json, gt_interner *strings, gt_device_propertie
             if (number.is_int) *wanted = number.integer;
         }
     }
+    find_name(strings, units, warp, device);
     return !json->failed;
 }
 

@@ -39,6 +39,7 @@ const gt_field gt_kineto_fields[GT_EVENT_COLUMNS] = {
     [GT_EVENT_DEVICE] = {"args/device", GT_FIELD_JSON, false},
     [GT_EVENT_RANK] = {"args/rank", GT_FIELD_INT, false},
     [GT_EVENT_BYTES] = {"args/bytes", GT_FIELD_INT, false},
+    [GT_EVENT_GRID] = {"args/grid", GT_FIELD_JSON, false},
     [GT_EVENT_SEQUENCE] = {"args/Sequence number", GT_FIELD_INT, false},
     [GT_EVENT_INPUT_DIMS] = {"args/Input Dims", GT_FIELD_JSON, false},
     [GT_EVENT_INPUT_TYPES] = {"args/Input type", GT_FIELD_JSON, false},
@@ -61,7 +62,15 @@ const gt_field gt_kineto_fields[GT_EVENT_COLUMNS] = {
     [GT_EVENT_RESERVED] = {"args/Total Reserved", GT_FIELD_INT, false},
     [GT_EVENT_MEMORY_TYPE] = {"args/Device Type", GT_FIELD_INT, false},
     [GT_EVENT_MEMORY_ID] = {"args/Device Id", GT_FIELD_INT, false},
+    [GT_EVENT_LAUNCHED] = {"args/kernel", GT_FIELD_STRING, false},
 };
+
+/* Those that are wanted: ROCm writes the kernel's name into every launch, and few need it. */
+static void choose_fields(gt_kineto_options keep, gt_field fields[GT_EVENT_COLUMNS])
+{
+    memcpy(fields, gt_kineto_fields, sizeof gt_kineto_fields);
+    if (!keep.launched) fields[GT_EVENT_LAUNCHED].path = NULL;
+}
 
 static const struct {
     gt_str category;
@@ -216,6 +225,7 @@ static size_t place_frames_and_memory(const gt_record *record)
 /* Slices become the rows that their Chrome events would be. Slices that are not kept are counted too, so that
  * the uid of a row is its position among all slices. */
 typedef struct perfetto_reader {
+    gt_field fields[GT_EVENT_COLUMNS];
     gt_perfetto *trace;
     gt_perfetto_records *records;
     gt_interner *strings;
@@ -379,7 +389,8 @@ bool gt_kineto_read_perfetto(gt_stream *stream, gt_kineto_options keep, const gt
     gt_perfetto_event event;
     r->strings = stores->strings;
     r->trace = gt_perfetto_new(stream, r->strings);
-    r->records = gt_perfetto_records_new(r->trace, gt_kineto_fields, GT_EVENT_COLUMNS);
+    choose_fields(keep, r->fields);
+    r->records = gt_perfetto_records_new(r->trace, r->fields, GT_EVENT_COLUMNS);
     r->keep = keep;
     r->rows = gt_store_writer_new(gt_event_columns, GT_EVENT_COLUMNS, r->strings);
     r->flow_events = gt_store_writer_new(gt_event_columns, GT_EVENT_COLUMNS, r->strings);
@@ -428,8 +439,10 @@ bool gt_kineto_read_stores(gt_stream *stream, gt_kineto_options keep, const gt_r
     if (kind == GT_FORMAT_NSYS_REPORT) return gt_detect_fail(stream, kind, error);
     if (kind == GT_FORMAT_PERFETTO) return gt_kineto_read_perfetto(stream, keep, options, stores, error);
     bool with_frames = gt_kineto_has_frames(keep), with_memory = gt_kineto_has_memory(keep);
+    gt_field fields[GT_EVENT_COLUMNS];
+    choose_fields(keep, fields);
     gt_record_format format = {.what = "event",
-                               .fields = gt_kineto_fields,
+                               .fields = fields,
                                .columns = gt_event_columns,
                                .count = GT_EVENT_COLUMNS,
                                .check = with_frames   ? set_kind_of_frames
@@ -471,7 +484,7 @@ static bool read_and_keep(gt_stream *stream, gt_index *index, gt_kineto_options 
     gt_log_listen(&listener);
     bool read = gt_kineto_read_stores(stream, keep, &with_run, s, error);
     gt_log_unlisten(&listener);
-    if (read && gt_index_keeps(index) && !listener.heard) gt_kineto_index_keep(index, keep, s, run);
+    if (read && gt_index_keeps(index) && !listener.count) gt_kineto_index_keep(index, keep, s, run);
     if (!read) gt_pytorch_stores_free(s);
     return read;
 }
@@ -481,7 +494,8 @@ gt_pytorch_read *gt_kineto_read_stream(gt_stream *stream, gt_kineto_options keep
 {
     gt_pytorch_stores s;
     gt_run_info run;
-    gt_index *index = keep.every_event ? NULL : gt_index_open(options->index, gt_stream_path(stream));
+    gt_index *index =
+        keep.every_event || keep.launched ? NULL : gt_index_open(options->index, gt_stream_path(stream));
     bool read = gt_kineto_index_find(index, keep, &s, &run);
     if (!read)
         read = gt_index_is_alone(index) ? gt_index_fail_alone(index, gt_kineto_index_missing(keep), error)

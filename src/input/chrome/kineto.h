@@ -17,8 +17,9 @@
 
 typedef struct gt_kineto_options {
     bool python_functions; /* keep them: half of many traces, and only call stacks and recompute need them */
-    bool frames;           /* keep them besides the rows, as gt_frames, unless they become rows */
+    bool frames;           /* keep them separately from the rows, as gt_frames, unless they become rows */
     bool memory;           /* keep memory events, as gt_memory_events */
+    bool launched;         /* keep the names of kernels that calls have (GT_EVENT_LAUNCHED); reads no index */
     bool every_event;      /* keep also the events that no sheet uses: for benchmarks and tests */
 } gt_kineto_options;
 

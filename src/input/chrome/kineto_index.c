@@ -69,7 +69,7 @@ static bool load_run(const gt_image *image, gt_run_info *run)
 }
 
 /* Devices are kept as rows of numbers. Only whole traces are kept. */
-enum { DEVICE_ID, DEVICE_MAJOR, DEVICE_MINOR, DEVICE_MEMORY, DEVICE_NAME, DEVICE_NUMBERS };
+enum { DEVICE_ID, DEVICE_MAJOR, DEVICE_MINOR, DEVICE_MEMORY, DEVICE_NAME, DEVICE_IS_DEDUCED, DEVICE_NUMBERS };
 
 static bool load_devices(const gt_image *image, const gt_interner *strings, gt_trace_facts *facts)
 {
@@ -83,7 +83,8 @@ static bool load_devices(const gt_image *image, const gt_interner *strings, gt_t
                                        .compute_major = rows[i][DEVICE_MAJOR],
                                        .compute_minor = rows[i][DEVICE_MINOR],
                                        .memory_bytes = rows[i][DEVICE_MEMORY],
-                                       .name = (uint32_t)name};
+                                       .name = (uint32_t)name,
+                                       .is_deduced = rows[i][DEVICE_IS_DEDUCED] != 0};
         GT_PUSH(facts->devices, facts->device_count, facts->device_capacity, device);
     }
     return true;
@@ -99,6 +100,7 @@ static void save_devices(gt_image *image, const gt_trace_facts *facts)
         rows[i][DEVICE_MINOR] = device->compute_minor;
         rows[i][DEVICE_MEMORY] = device->memory_bytes;
         rows[i][DEVICE_NAME] = device->name;
+        rows[i][DEVICE_IS_DEDUCED] = device->is_deduced;
     }
     gt_image_give(image, "run", "devices", rows, facts->device_count * sizeof *rows);
 }

@@ -17,7 +17,7 @@ static inline bool gt_kineto_has_python_rows(gt_kineto_options keep)
     return keep.python_functions || keep.every_event;
 }
 
-/* Whether they are kept besides the rows, and whether memory events are. */
+/* Whether they are kept separately from the rows, and whether memory events are. */
 static inline bool gt_kineto_has_frames(gt_kineto_options keep)
 {
     return keep.frames && !gt_kineto_has_python_rows(keep);
@@ -41,7 +41,7 @@ bool gt_kineto_index_find(const gt_index *index, gt_kineto_options keep, gt_pyto
                           gt_run_info *run);
 void gt_kineto_index_keep(gt_index *index, gt_kineto_options keep, const gt_pytorch_stores *stores,
                           const gt_run_info *run);
-/* What an index without these events lacks, for people, who need not know where frames are kept. */
+/* What an index without these events lacks, in the words of a message. */
 const char *gt_kineto_index_missing(gt_kineto_options keep);
 
 #endif

@@ -5,7 +5,6 @@
 #include "json/reader.h"
 #include "json/string.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 gt_json_interner *gt_json_interner_new(gt_json_interner_kind kind, gt_interner *strings)

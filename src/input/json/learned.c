@@ -4,17 +4,15 @@
  * Three habits of traces make it fast:
  *
  * - Values that stay the same for many records (process and thread ids) are folded into the text: two edges
- * and the value between them become one edge. After 24 records with "pid": 5, the edges `"pid": ` and `,
- * "tid": ` become the one edge `"pid": 5, "tid": `. It is dropped again if it fails 1,024 times in a row.
+ *   and the value between them become one edge. After 24 records with "pid": 5, the edges `"pid": ` and
+ *   `, "tid": ` become the one edge `"pid": 5, "tid": `. It is dropped if it fails 1,024 times in a row.
  * - Strings follow each other in the same order again and again: a launch follows its op, and ops of one name
- * and shape have the same types and strides. So each string is first compared with the last two that came
- * after the same strings; nine of ten are found this way. Most others are found by some of their bytes, which
- * costs less than looking them up by all.
- * - Of several edges at a node, the one used last is tried first.
- * - Records that differ in their first values have the same last ones again and again (learned_rests.c). */
+ *   and shape have the same types and strides. So each string is first compared with the last two that came
+ *   after the same strings; nine of ten are found this way. Most others are found by some of their bytes,
+ *   which costs less than looking them up by all.
+ * - Of several edges at a node, the one used last is tried first. */
 #include "input/json/learned_tree.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -81,7 +79,6 @@ gt_learned *gt_learned_new(gt_json_interner *strings, gt_json_interner *values)
     learned->set = sets[gt_scan_set_chosen()];
     learned->strings.intern = strings;
     learned->values.intern = values;
-    gt_learned_begin_rests(learned);
     learned->root = new_node(learned, &(gt_step){.op = GT_STEP_CONSTANT, .field = -1});
     return learned;
 }
@@ -214,7 +211,6 @@ void gt_learned_fold(gt_learned *learned, gt_learned_node *from, const gt_learne
     e->ending = after->ending;
     put_edge(from, e);
     learned->nodes++;
-    if (before->to->rests) gt_learned_drop_rests(learned, before->to);
 }
 
 void gt_learned_drop_edge(gt_learned_node *from, size_t index)

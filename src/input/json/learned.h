@@ -57,9 +57,6 @@ bool gt_learned_read(gt_learned *learned, gt_json *json, gt_record *record);
  * how many; the cursor is at a record as before. */
 size_t gt_learned_skip(gt_learned *learned, gt_json *json, gt_str separator, const uint8_t *limit);
 
-/* How many records were read to their end at once (learned_rests.c). */
-uint64_t gt_learned_rest_hits(const gt_learned *learned);
-
 /* From which step on nothing is wanted of a record: GT_NOT_DECIDED if there is none. */
 #define GT_NOT_DECIDED SIZE_MAX
 typedef struct gt_learned_stop {

@@ -1,7 +1,7 @@
 /* Follows the tree of learned text. This file is the code of the learned_<set>.c files, each of which
  * compiles it for one instruction set: every loop over bytes is inlined into it, so the set is chosen once
- * per record and not in a loop. Besides the vectors, x86-64 gains from BMI2 (shifts by a variable amount) and
- * from POPCNT.
+ * per record and not in a loop. In addition to the vectors, x86-64 gains from BMI2 (shifts by a variable
+ * amount) and from POPCNT.
  *
  * GT_LEARNED_SET is the name of the gt_learned_set that it defines. */
 #ifndef GT_INPUT_JSON_LEARNED_READ_H
@@ -157,7 +157,7 @@ static inline int64_t fingerprint_of(const gt_learned_node *n, const uint8_t *va
 }
 
 /* Reads the value of a node into the record and `*cell`; NULL if it has another form. What the record gets is
- * worthless if the value is at the end of the block. */
+ * meaningless if the value is at the end of the block. */
 static inline const uint8_t *read_value(gt_learned *learned, gt_learned_node *n, const uint8_t *p,
                                         const gt_json *json, gt_record *record, gt_store_cell *cell)
 {
@@ -224,7 +224,7 @@ static inline bool is_at(const gt_learned_edge *e, const uint8_t *p, const uint8
     return e->len <= (size_t)(end - p) && gt_scan_same(p, e->text, e->len);
 }
 
-/* Whether a folded edge has failed so often that it is of no use. */
+/* Whether a folded edge has failed too often to be useful. */
 static inline bool fails_often(gt_learned_edge *e)
 {
     return e->folded && ++e->misses > UNFOLD_AFTER;
@@ -271,22 +271,6 @@ static inline bool is_constant(gt_learned_edge *before, int64_t seen)
     return true;
 }
 
-/* The rest that begins at p, NULL if it is not known. */
-static inline const gt_learned_rest *find_rest(gt_learned_rests *rests, const uint8_t *p, const uint8_t *end)
-{
-    if (end - p <= GT_REST_MAX) return NULL;
-    const gt_learned_rest *rest = rests->slots[gt_learned_rest_slot(rests, p)];
-    if (!rest || !rest->len || !gt_scan_same(p, rest->text, rest->len)) return NULL;
-    rests->hits++;
-    return rest;
-}
-
-static inline void apply_rest(const gt_learned_rest *rest, gt_record *record)
-{
-    for (size_t i = 0; i < rest->count; i++) record->cells[rest->fields[i]] = rest->cells[i];
-    record->present |= rest->present;
-}
-
 static bool read_record(gt_learned *learned, gt_json *json, gt_record *record)
 {
     const uint8_t *p = json->at, *end = json->end;
@@ -294,26 +278,10 @@ static bool read_record(gt_learned *learned, gt_json *json, gt_record *record)
     gt_learned_edge *watched = NULL; /* the edge between the two, if its values are watched */
     const uint8_t *value = NULL;     /* n's value */
     gt_store_cell cell = {0};
-    uint64_t present = 0;          /* the fields that were read, since the rest began */
-    gt_learned_node *after = NULL; /* the value that an unknown rest is after */
-    const uint8_t *rest_begin = p;
+    uint64_t present = 0; /* the fields that were read */
     learned->has_first = false;
     learned->context = learned->next_context;
     for (;;) {
-        if (n->rests) {
-            const gt_learned_rest *rest = find_rest(n->rests, p, end);
-            if (rest) {
-                apply_rest(rest, record);
-                record->present |= present;
-                json->at = p + rest->len;
-                json->first = false;
-                return true;
-            }
-            record->present |= present;
-            present = 0;
-            after = n;
-            rest_begin = p;
-        }
         gt_learned_edge *e = follow(n, p, end);
         if (!e) return false;
         if (watched && is_constant(watched, fingerprint_of(n, value, p, &cell))) {
@@ -324,7 +292,6 @@ static bool read_record(gt_learned *learned, gt_json *json, gt_record *record)
         p += e->len;
         watched = NULL;
         if (!e->is_plain) {
-            if (e->dropping || e->ending || e->mistyped) after = NULL;
             if (!e->dropping) present |= apply(e, record);
             if (e->dropping || e->ending) {
                 if (e->to && !(p = pass_rest(e, p, end))) return false;
@@ -348,16 +315,10 @@ static bool read_record(gt_learned *learned, gt_json *json, gt_record *record)
             p = gt_scan_number(p);
             if (!p || p >= end) return false;
         } else {
-            after = NULL;
             p = read_value(learned, n, p, json, record, &cell);
             if (!p || p >= end) return false;
         }
     }
-    if (after)
-        gt_learned_keep_rest(learned, after, (gt_str){(const char *)rest_begin, (size_t)(p - rest_begin)},
-                             present, record->cells);
-    else if (learned->rest_wait)
-        gt_learned_seek_rests(learned, json->at, p);
     record->present |= present;
     json->at = p;
     json->first = false;

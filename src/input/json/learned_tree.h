@@ -6,15 +6,10 @@
 #include "input/json/learned.h"
 #include "json/scan_set.h"
 
-#include <string.h>
-
 enum {
     GT_LEARNED_EDGES = 12,      /* at a node */
     GT_LEARNED_GUESS_BITS = 12, /* of 2^n hashes of nodes and contexts, the last two strings are remembered */
     GT_LEARNED_RECENT_BITS = 12, /* and of 2^n hashes of strings, the last string */
-    GT_REST_BITS = 10,           /* and of 2^n hashes of rests, the last rest */
-    GT_REST_MAX = 192,           /* bytes of a rest */
-    GT_REST_FIELDS = 16,
 };
 
 typedef struct gt_learned_effect {
@@ -41,34 +36,12 @@ typedef struct gt_learned_edge {
     int64_t last;               /* the last value seen after this edge */
 } gt_learned_edge;
 
-/* The text of a record from the end of a value to its own end, in which all values are integers, and the
- * fields that they are. */
-typedef struct gt_learned_rest {
-    uint8_t text[GT_REST_MAX];
-    uint8_t len, count;
-    uint8_t fields[GT_REST_FIELDS];
-    uint64_t present;
-    gt_store_cell cells[GT_REST_FIELDS];
-} gt_learned_rest;
-
-/* The rests after the value of one node, the one that seems best. */
-typedef struct gt_learned_rests {
-    size_t hashed; /* bytes, a multiple of 16 */
-    uint64_t hits;
-    uint64_t counted;                          /* hits, when misses were counted last */
-    unsigned misses;                           /* since then */
-    bool is_new;                               /* misses were not counted yet */
-    gt_learned_rest *slots[1 << GT_REST_BITS]; /* NULL or without text: none */
-} gt_learned_rests;
-
 typedef struct gt_learned_node {
     gt_step_op op;
     int field;
     unsigned depth;
     bool mistyped;
-    bool had_rests; /* they are looked for here, or were, in vain */
     uint8_t edge_count;
-    gt_learned_rests *rests; /* of the tree, if they are those after this node; else NULL */
     gt_learned_edge *edges[GT_LEARNED_EDGES];
     uint32_t salt; /* of a string's hashes */
 } gt_learned_node;
@@ -98,9 +71,6 @@ struct gt_learned {
     gt_arena arena;
     gt_learned_node *root;
     size_t nodes;
-    gt_learned_rests *rests; /* NULL: none yet */
-    unsigned rest_wait;      /* records until gt_learned_seek_rests looks at one; 0: it does not */
-    unsigned rest_waited;    /* the last time that no node was found */
     /* What a string is guessed from: the raw ids of the first strings of the last three records, with this
      * one if it is not its first, and of all strings before it in the record. */
     uint32_t context;
@@ -120,29 +90,5 @@ const gt_learned_set *gt_learned_set_of(gt_scan_set set);
 void gt_learned_fold(gt_learned *learned, gt_learned_node *from, const gt_learned_edge *before,
                      const gt_learned_edge *after, gt_str value_text, gt_learned_effect value);
 void gt_learned_drop_edge(gt_learned_node *from, size_t index);
-
-/* ---- rests: learned_rests.c ---- */
-
-/* Where a rest is kept. Numbers that differ are anywhere in the text, so all of it counts. */
-static inline size_t gt_learned_rest_slot(const gt_learned_rests *rests, const uint8_t *p)
-{
-    uint64_t words[2], even = 0, odd = 0;
-    for (size_t i = 0; i < rests->hashed; i += sizeof words) {
-        memcpy(words, p + i, sizeof words);
-        even = words[0] ^ (even >> 7 | even << 57);
-        odd = words[1] ^ (odd >> 7 | odd << 57);
-    }
-    return (even + (odd >> 29 | odd << 35)) * 0x9E3779B97F4A7C15u >> (64 - GT_REST_BITS);
-}
-
-void gt_learned_begin_rests(gt_learned *learned);
-/* After each record that follows the tree, while rest_wait is not 0. Chooses the node after whose value rests
- * are looked for. */
-void gt_learned_seek_rests(gt_learned *learned, const uint8_t *record, const uint8_t *end);
-/* They are of no use after this node, or it is passed no longer. */
-void gt_learned_drop_rests(gt_learned *learned, gt_learned_node *after);
-/* A rest was not known. Keeps it, the fields in it and their values. */
-void gt_learned_keep_rest(gt_learned *learned, gt_learned_node *after, gt_str text, uint64_t present,
-                          const gt_store_cell *cells);
 
 #endif

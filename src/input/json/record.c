@@ -9,7 +9,6 @@
 #include "input/json/learned.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -118,11 +117,6 @@ void gt_record_reader_free(gt_record_reader *reader)
 uint64_t gt_record_reader_misses(const gt_record_reader *reader)
 {
     return reader->misses;
-}
-
-uint64_t gt_record_reader_rest_hits(const gt_record_reader *reader)
-{
-    return gt_learned_rest_hits(reader->learned);
 }
 
 gt_interner *gt_record_strings(const gt_record_reader *reader)

@@ -94,9 +94,7 @@ void *gt_record_scratch(gt_record_reader *reader);
 void gt_record_set_context(gt_record_reader *reader, const void *context);
 const void *gt_record_context(const gt_record_reader *reader);
 
-/* How many records had to be parsed in full, and of how many the last values were known as one text: for
- * tests and benchmarks. */
+/* How many records had to be parsed in full: for tests and benchmarks. */
 uint64_t gt_record_reader_misses(const gt_record_reader *reader);
-uint64_t gt_record_reader_rest_hits(const gt_record_reader *reader);
 
 #endif

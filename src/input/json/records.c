@@ -6,7 +6,6 @@
 #include "json/scan.h"
 
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Fuzz targets are built with a smaller value, so that small files are read by several threads too. */
@@ -41,7 +40,7 @@ typedef struct worker {
     gt_store_writer *writers[GT_RECORD_MAX_STORES];
     size_t writer_count;
     gt_record record;
-    GT_APART; /* cells are written for every record */
+    GT_PADDING; /* cells are written for every record */
 } worker;
 
 static void worker_begin(worker *w, const gt_record_format *format, size_t stores, gt_interner *strings)
@@ -159,7 +158,7 @@ typedef struct array_job {
     /* What only one worker at a time changes, the one that has set is_committing. */
     uint64_t expected; /* where the next chunk's first record must begin */
     chunk last;        /* the chunk that ended the array or failed */
-    GT_APART;          /* what is below changes often */
+    GT_PADDING;        /* what is below changes often */
     atomic_size_t next_chunk;
     atomic_size_t committed;
     atomic_bool is_committing;

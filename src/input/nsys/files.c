@@ -2,7 +2,9 @@
 #include "input/nsys/nsys.h"
 
 #include "base/buffer.h"
+#include "base/interner.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "os/paths.h"
 #include "os/shell_words.h"
 
@@ -33,20 +35,20 @@ static void add_version(gt_buffer *version, gt_str first_bytes)
     }
 }
 
-static char *export_beside(const char *path)
+static char *export_next_to(const char *path)
 {
     const char *name = gt_path_name(path), *dot = strrchr(name, '.');
     size_t len = dot && dot > name ? (size_t)(dot - path) : strlen(path);
-    char *beside = gt_format("%.*s.sqlite", (int)len, path);
-    if (gt_path_may_open(beside) && gt_database_kind_of(beside) == GT_DATABASE_NSYS) return beside;
-    gt_free(beside);
+    char *sibling = gt_format("%.*s.sqlite", (int)len, path);
+    if (gt_path_may_open(sibling) && gt_database_kind_of(sibling) == GT_DATABASE_NSYS) return sibling;
+    gt_free(sibling);
     return NULL;
 }
 
 bool gt_nsys_fail_report(const char *path, gt_str first_bytes, gt_error *error)
 {
     gt_buffer version = {0}, command = {0};
-    char *export = gt_format("%s.sqlite", path), *beside = export_beside(path);
+    char *export = gt_format("%s.sqlite", path), *sibling = export_next_to(path);
     add_version(&version, first_bytes);
     gt_shell_quote(&command, export);
     gt_buffer_add_cstr(&command, " ");
@@ -56,24 +58,18 @@ bool gt_nsys_fail_report(const char *path, gt_str first_bytes, gt_error *error)
         "%s: this is an Nsight Systems report%s%s%s, which only nsys can read; export it with: nsys export "
         "--type sqlite -o %s%s%s%s",
         path, version.len ? " (written by nsys " : "", gt_buffer_str(&version).bytes, version.len ? ")" : "",
-        gt_buffer_str(&command).bytes, beside ? "; " : "", beside ? gt_path_name(beside) : "",
-        beside ? " beside it can be read as it is" : "");
+        gt_buffer_str(&command).bytes, sibling ? "; " : "", sibling ? gt_path_name(sibling) : "",
+        sibling ? " beside it can be read as it is" : "");
     gt_buffer_free(&version);
     gt_buffer_free(&command);
     gt_free(export);
-    gt_free(beside);
+    gt_free(sibling);
     return false;
 }
 
 /* ---- folders ---- */
 
 enum { DEPTH_MAX = 4, FILES_MAX = 100000 };
-
-static bool ends_in(const char *name, const char *ending)
-{
-    size_t len = strlen(name), end = strlen(ending);
-    return len > end && strcmp(name + len - end, ending) == 0;
-}
 
 static bool is_export(const char *path)
 {
@@ -83,12 +79,12 @@ static bool is_export(const char *path)
 static void note_report(gt_nsys_files *files, const char *path)
 {
     if (files->report && strcmp(files->report, path) <= 0) return;
-    char *beside = export_beside(path);
-    if (!beside) {
+    char *sibling = export_next_to(path);
+    if (!sibling) {
         gt_free(files->report);
         files->report = gt_strdup(path);
     }
-    gt_free(beside);
+    gt_free(sibling);
 }
 
 static void search(gt_nsys_files *files, const char *folder, int depth, size_t *seen)
@@ -96,24 +92,20 @@ static void search(gt_nsys_files *files, const char *folder, int depth, size_t *
     DIR *dir = opendir(folder);
     for (struct dirent *entry; dir && (entry = readdir(dir)) && *seen < FILES_MAX;) {
         if (entry->d_name[0] == '.') continue;
-        char *path = gt_format("%s%s%s", folder, folder[strlen(folder) - 1] == '/' ? "" : "/", entry->d_name);
+        char *path = gt_path_in(folder, entry->d_name);
         struct stat status;
         bool is_link = lstat(path, &status) == 0 && S_ISLNK(status.st_mode);
         (*seen)++;
-        if (ends_in(entry->d_name, ".sqlite") && is_export(path)) {
+        if (gt_has_ending(entry->d_name, ".sqlite") && is_export(path)) {
             GT_PUSH(files->paths, files->count, files->capacity, path);
             continue;
         }
-        if (ends_in(entry->d_name, ".nsys-rep") || ends_in(entry->d_name, ".qdrep")) note_report(files, path);
+        if (gt_has_ending(entry->d_name, ".nsys-rep") || gt_has_ending(entry->d_name, ".qdrep"))
+            note_report(files, path);
         if (depth < DEPTH_MAX && !is_link && gt_path_is_folder(path)) search(files, path, depth + 1, seen);
         gt_free(path);
     }
     if (dir) closedir(dir);
-}
-
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
 void gt_nsys_files_find(gt_nsys_files *files, const char *folder)
@@ -121,7 +113,7 @@ void gt_nsys_files_find(gt_nsys_files *files, const char *folder)
     size_t seen = 0;
     *files = (gt_nsys_files){0};
     search(files, folder, 0, &seen);
-    if (files->count) qsort(files->paths, files->count, sizeof *files->paths, by_text);
+    if (files->count) qsort(files->paths, files->count, sizeof *files->paths, gt_by_cstr);
 }
 
 void gt_nsys_files_free(gt_nsys_files *files)

@@ -4,8 +4,6 @@
 #include "base/memory.h"
 #include "base/progress.h"
 
-#include <string.h>
-
 enum { PROGRESS_ROWS = 4096 };
 
 static void show_progress(size_t row)
@@ -135,9 +133,10 @@ static void add_kernel(gt_nsys_reading *r, gt_nsys_rows *rows)
 
 /* ---- copies and memory that was set ---- */
 
-enum { BYTES = FIRST_OTHER, COPY_KIND, SOURCE, DESTINATION };
+enum { BYTES = FIRST_OTHER, COPY_KIND, SOURCE, DESTINATION, FROM, TO };
 
-static const char *const copy_columns[] = {COMMON, "bytes", "copyKind", "srcDeviceId", "dstDeviceId"};
+static const char *const copy_columns[] = {COMMON,        "bytes",   "copyKind", "srcDeviceId",
+                                           "dstDeviceId", "srcKind", "dstKind"};
 
 static const gt_copy_direction directions[] = {
     [0] = GT_COPY_NOT_KNOWN,
@@ -176,6 +175,8 @@ static void write_copy(gt_nsys_reading *r, gt_nsys_rows *rows, const gpu_event *
         gt_nsys_put(&present, cells, GT_COPY_SOURCE, gpu_of(r, event->process, other));
     if (direction != GT_COPY_SET && gt_copy_is_to_gpu(direction) && gt_nsys_int(rows, DESTINATION, &other))
         gt_nsys_put(&present, cells, GT_COPY_DESTINATION, gpu_of(r, event->process, other));
+    if (direction != GT_COPY_SET) set(&present, cells, GT_COPY_FROM, rows, FROM);
+    if (direction != GT_COPY_SET) set(&present, cells, GT_COPY_TO, rows, TO);
     set(&present, cells, GT_COPY_BYTES, rows, BYTES);
     set(&present, cells, GT_COPY_STREAM, rows, STREAM);
     r->copy_count++;

@@ -1,13 +1,11 @@
 /* What an export says about the capture: versions, messages, GPUs, processes. Tables that hold environment
- * variables or the output of the program are never read: they are nobody else's business. */
+ * variables or the output of the program are never read: they may be private. */
 #include "input/nsys/reader.h"
 
 #include "base/log.h"
 #include "base/memory.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { KNOWN_MAJOR = 3, MESSAGES_SHOWN = 5, MESSAGE_MAX = 400 };
 

@@ -33,7 +33,7 @@ gt_rocprof *gt_nsys_read(gt_stream *stream, const char *path, const gt_read_opti
 
 /* Whether a file begins like one. */
 bool gt_nsys_is_report(gt_str first_bytes);
-/* Says how to export the report, or that its export lies beside it; returns false. */
+/* Says how to export the report, or that its export is next to it; returns false. */
 bool gt_nsys_fail_report(const char *path, gt_str first_bytes, gt_error *error);
 
 /* ---- folders ---- */
@@ -41,7 +41,7 @@ bool gt_nsys_fail_report(const char *path, gt_str first_bytes, gt_error *error);
 typedef struct gt_nsys_files {
     char **paths; /* of the exports, sorted */
     size_t count, capacity;
-    char *report; /* a report without an export beside it; NULL: there is none */
+    char *report; /* a report without an export next to it; NULL: there is none */
 } gt_nsys_files;
 
 /* Searches a folder and its sub-folders, a few levels deep, for *.sqlite files that are exports. */

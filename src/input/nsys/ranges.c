@@ -6,9 +6,6 @@
 #include "base/memory.h"
 #include "base/progress.h"
 
-#include <stdio.h>
-#include <string.h>
-
 /* Of eventType. */
 enum {
     PUSH_POP = 59,
@@ -100,10 +97,12 @@ static uint32_t full_name_of(range_reader *reader, uint32_t domain, uint32_t nam
     return cached->full;
 }
 
+/* A call of NCCL, such as ncclAllReduce. PyTorch's own ranges "nccl:all_reduce" are around such calls. */
 static bool is_nccl(const gt_nsys_reading *r, uint32_t domain, uint32_t name)
 {
+    gt_str text = gt_interner_get(r->run->strings, name);
     return gt_str_equals(gt_interner_get(r->run->strings, domain), "NCCL") ||
-           gt_str_starts_with(gt_interner_get(r->run->strings, name), "nccl");
+           (gt_str_starts_with(text, "nccl") && text.bytes[4] >= 'A' && text.bytes[4] <= 'Z');
 }
 
 static void add_message(range_reader *reader, gt_nsys_rows *rows, uint32_t name, int64_t start, int64_t end)

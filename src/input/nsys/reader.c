@@ -197,7 +197,7 @@ static gt_rocprof *read_export(gt_stream *stream, const char *path, const gt_rea
 {
     (void)stream; /* SQLite reads the file itself */
     if (!gt_sqlite_is_complete(path, error)) return NULL;
-    if (gt_sqlite_has_beside(path, "-wal")) {
+    if (gt_sqlite_has_sibling(path, "-wal")) {
         gt_fail(error, "%s: incomplete database (a -wal file exists next to it); export it again", path);
         return NULL;
     }

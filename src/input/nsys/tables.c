@@ -208,16 +208,6 @@ bool gt_nsys_end(gt_nsys_rows *rows)
     return !rows->failed;
 }
 
-bool gt_nsys_has_rows(const gt_nsys_tables *tables, const char *name)
-{
-    gt_error ignored;
-    gt_nsys_rows rows;
-    gt_nsys_begin(&rows, tables, name, NULL, 0, &ignored);
-    bool has = gt_nsys_next(&rows);
-    gt_nsys_end(&rows);
-    return has;
-}
-
 /* ---- cells ---- */
 
 int64_t gt_nsys_row_id(const gt_nsys_rows *rows)

@@ -24,7 +24,6 @@ void gt_nsys_tables_close(gt_nsys_tables *tables);
 gt_database_kind gt_nsys_tables_kind(const gt_nsys_tables *tables);
 
 bool gt_nsys_has_table(const gt_nsys_tables *tables, const char *name);
-bool gt_nsys_has_rows(const gt_nsys_tables *tables, const char *name);
 /* Whether the column alone is the primary key, so that rows are found by it. */
 bool gt_nsys_is_key(const gt_nsys_tables *tables, const char *table, const char *column);
 

@@ -10,9 +10,6 @@
 #include "trace/pytorch/pytorch.h"
 #include "trace/perfetto_fields.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum {
     PARENTS_MAX = 32,
     SEQUENCES_MAX = 1 << 16,

@@ -8,7 +8,6 @@
 #include "trace/perfetto_fields.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { UNKNOWN = 0, UNWANTED = 1, FIELD = 2 }; /* the entry of a name; FIELD + f: it is field f */

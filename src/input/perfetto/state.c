@@ -7,7 +7,6 @@
 #include "base/memory.h"
 #include "trace/perfetto_fields.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { DENSE_AT_LEAST = 64, DENSE_FACTOR = 8, CLOCKS_MAX = 256, SNAPSHOT_MAX = 64 };

@@ -8,8 +8,10 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/progress.h"
 #include "json/number.h"
+#include "os/paths.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -150,16 +152,10 @@ static gt_csv_agents *agents_of_type(gt_csv_source *source, gt_str type)
     return gt_str_equals(type, "GPU") ? &source->gpus : gt_str_equals(type, "CPU") ? &source->cpus : NULL;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 static void sort_agents(gt_csv_agents *agents)
 {
     size_t kept = 0;
-    if (agents->count) qsort(agents->nodes, agents->count, sizeof *agents->nodes, by_value);
+    if (agents->count) qsort(agents->nodes, agents->count, sizeof *agents->nodes, gt_by_i64);
     for (size_t i = 0; i < agents->count; i++)
         if (!kept || agents->nodes[kept - 1] != agents->nodes[i]) agents->nodes[kept++] = agents->nodes[i];
     agents->count = kept;
@@ -274,24 +270,38 @@ static void add_agent(gt_csv_row *r)
     gt_store_writer_add(r->writers->agents, columns_of(r, GT_AGENT_COLUMNS), r->cells);
 }
 
-/* Only the name of a statistics file says what it is about; without such a name, kernels are assumed. */
-static int64_t stats_subject(const gt_csv_row *r)
+/* Files of rocprofv3 say by their names what they are about. Others, such as results.hip_stats.csv of
+ * rocprof, are about what their first row names. */
+static int64_t stats_subject(const gt_csv_row *r, gt_str first)
 {
-    const char *slash = strrchr(r->path, '/');
-    const char *name = slash ? slash + 1 : r->path;
-    for (int domain = 0; domain < GT_CALL_OTHER; domain++)
-        if (strstr(name, gt_call_domain_name((gt_call_domain)domain))) return domain;
-    if (strstr(name, "memory_copy")) return GT_STATS_COPIES;
-    bool other =
-        strstr(name, "domain") || strstr(name, "memory_allocation") || strstr(name, "scratch_memory");
-    return other ? GT_STATS_OTHER : GT_STATS_KERNELS;
+    static const struct {
+        const char *kind;
+        int64_t subject;
+    } kinds[] = {{"kernel_stats", GT_STATS_KERNELS},
+                 {"memory_copy_stats", GT_STATS_COPIES},
+                 {"memory_allocation_stats", GT_STATS_OTHER},
+                 {"scratch_memory_stats", GT_STATS_OTHER},
+                 {"domain_stats", GT_STATS_OTHER},
+                 {"hip_api_stats", GT_CALL_HIP},
+                 {"hsa_api_stats", GT_CALL_HSA},
+                 {"marker_api_stats", GT_CALL_MARKER},
+                 {"rccl_api_stats", GT_CALL_RCCL},
+                 {"rocdecode_api_stats", GT_CALL_ROCDECODE},
+                 {"rocjpeg_api_stats", GT_CALL_ROCJPEG}};
+    const char *name = gt_path_name(r->path);
+    for (size_t i = 0; i < GT_LENGTH(kinds); i++)
+        if (strstr(name, kinds[i].kind)) return kinds[i].subject;
+    return gt_stats_subject_of(first);
 }
 
 static void add_stats(gt_csv_row *r)
 {
-    int64_t subject = stats_subject(r);
-    if (subject == GT_STATS_OTHER || !(r->present >> SLOT_NAME & 1)) return;
+    if (!(r->present >> SLOT_NAME & 1)) return;
     gt_str name = unescape(r, r->texts[SLOT_NAME]);
+    if (!r->knows_subject) r->stats_subject = stats_subject(r, name);
+    r->knows_subject = true;
+    int64_t subject = r->stats_subject;
+    if (subject == GT_STATS_OTHER) return;
     gt_interner *strings = r->run->strings;
     set(r, GT_STATS_OF, subject);
     r->cells[GT_STATS_NAME].text = subject == GT_STATS_KERNELS && !r->full_names

@@ -174,6 +174,8 @@ typedef struct gt_csv_row {
     gt_error *error;
     bool long_names; /* as in gt_read_options; also set by full_names */
     bool full_names;
+    bool knows_subject;
+    int64_t stats_subject; /* then: what the rows of a statistics file are about */
 } gt_csv_row;
 
 gt_csv_row *gt_csv_row_new(gt_rocprof_writers *writers, gt_csv_source *source,

@@ -16,11 +16,10 @@
 #include "base/team.h"
 
 #include <pthread.h>
-#include <stdlib.h>
 
-/* Debug and fuzz builds use a smaller value, so that small files are read by several threads too. */
+/* Fuzz targets are built with a smaller value. */
 #ifndef GT_CSV_CHUNK_BYTES
-#define GT_CSV_CHUNK_BYTES (2 * 1024 * 1024)
+#define GT_CSV_CHUNK_BYTES GT_GRAIN(2 * 1024 * 1024)
 #endif
 
 enum { CHUNK_BYTES = GT_CSV_CHUNK_BYTES };
@@ -62,7 +61,7 @@ typedef struct worker {
     gt_error error;
     gt_map process_numbers, use_numbers, kernel_numbers;
     numbers processes, kernels; /* changed only with the lock held */
-    GT_APART;
+    GT_PADDING;
 } worker;
 
 enum { DISPATCHES, COPIES, CALLS, COUNTERS, STORES };
@@ -352,6 +351,5 @@ uint64_t gt_csv_read_chunks(gt_csv_row *r, const gt_stream *stream, uint64_t off
     gt_free(job.chunks);
     gt_free(job.workers);
     pthread_mutex_destroy(&job.lock);
-    gt_memory_trim(); /* the buffers and strings of the workers */
     return job.expected;
 }

@@ -2,6 +2,7 @@
  * grouped by the prefixes of their names. */
 #include "input/rocprof/rocprof.h"
 #include "base/guard.h"
+#include "base/interner.h"
 #include "base/memory.h"
 #include "base/map.h"
 #include "base/team.h"
@@ -20,6 +21,8 @@ enum { MAX_DEPTH = 4, MAX_FILES = 1000000 };
 
 static const char *const compressed_endings[] = {".gz", ".zst"};
 static const char *const endings[] = {".csv", ".json", ".db", ".pftrace"};
+/* Of statistics of rocprof: results.hip_stats.csv next to results.csv. */
+static const char *const old_stats[] = {".stats", ".hip_stats", ".hsa_stats", ".copy_stats"};
 
 /* What follows the prefix in a name. */
 static const char *const kinds[] = {
@@ -57,21 +60,19 @@ static const char *const kinds[] = {
 static const gt_trace_format formats[] = {GT_FORMAT_SQLITE, GT_FORMAT_ROCPROF_JSON, GT_FORMAT_ROCPROF_CSV,
                                           GT_FORMAT_PERFETTO};
 
-static bool ends_with(const char *name, size_t len, const char *ending)
-{
-    size_t size = strlen(ending);
-    return len >= size && memcmp(name + len - size, ending, size) == 0;
-}
-
 /* The length of the name without its endings; 0 if it has none of these endings. */
 static size_t stem_length(const char *name)
 {
     size_t len = strlen(name);
     for (size_t i = 0; i < GT_LENGTH(compressed_endings); i++)
-        if (ends_with(name, len, compressed_endings[i])) len -= strlen(compressed_endings[i]);
-    for (size_t i = 0; i < GT_LENGTH(endings); i++)
-        if (ends_with(name, len, endings[i])) return len - strlen(endings[i]);
-    return 0;
+        if (gt_str_ends_with((gt_str){name, len}, compressed_endings[i]))
+            len -= strlen(compressed_endings[i]);
+    size_t stem = 0;
+    for (size_t i = 0; i < GT_LENGTH(endings) && !stem; i++)
+        if (gt_str_ends_with((gt_str){name, len}, endings[i])) stem = len - strlen(endings[i]);
+    for (size_t i = 0; i < GT_LENGTH(old_stats); i++)
+        if (gt_str_ends_with((gt_str){name, stem}, old_stats[i])) return stem - strlen(old_stats[i]);
+    return stem;
 }
 
 /* Whether the name has one of the kinds after `*prefix` bytes and "_", or is one. */
@@ -79,7 +80,7 @@ static bool has_kind(const char *name, size_t *prefix)
 {
     size_t len = stem_length(name);
     for (size_t i = 0; i < GT_LENGTH(kinds); i++) {
-        if (!ends_with(name, len, kinds[i])) continue;
+        if (!gt_str_ends_with((gt_str){name, len}, kinds[i])) continue;
         size_t rest = len - strlen(kinds[i]);
         if (rest && name[rest - 1] != '_') continue;
         *prefix = rest ? rest - 1 : 0;
@@ -229,6 +230,7 @@ typedef struct listing {
     int count;
     look *looks; /* by entry */
     gt_own_files own;
+    bool has_sheets; /* of a report */
 } listing;
 
 static void free_listing(void *context)
@@ -260,6 +262,22 @@ static void look_ahead(void *context, size_t index)
     gt_free(path);
 }
 
+/* Whether agent_info.csv is a sheet of a report, which has the name and the columns of rocprofv3's file.
+ * Reports have a timeline, unless only some sheets were written; rocprofv3 writes agents with what they did.
+ */
+static bool has_sheets(const listing *l)
+{
+    static const char *const records[] = {"_trace.csv", "_stats.csv", "counter_collection.csv",
+                                          "pc_sampling_"};
+    bool has_records = false;
+    for (int i = 0; i < l->count; i++) {
+        const char *name = l->entries[i]->d_name;
+        if (strcmp(name, "gpu_timeline.csv") == 0) return true;
+        for (size_t k = 0; k < GT_LENGTH(records); k++) has_records |= strstr(name, records[k]) != NULL;
+    }
+    return !has_records;
+}
+
 static void search_entry(search *s, const listing *l, size_t index, unsigned pass, unsigned depth,
                          bool want_folders)
 {
@@ -270,6 +288,7 @@ static void search_entry(search *s, const listing *l, size_t index, unsigned pas
     if (known && want_folders && S_ISDIR(status.st_mode) && depth < MAX_DEPTH)
         search_folder(s, path, pass ? pass : gt_rocprof_pass_of(path), depth + 1);
     bool wanted = known && !want_folders && !S_ISDIR(status.st_mode) && stem_length(name);
+    wanted = wanted && !(l->has_sheets && strcmp(name, "agent_info.csv") == 0);
     wanted = wanted && !(s->skip_own && gt_own_files_has(&l->own, name, (int64_t)status.st_size));
     if (wanted && gt_path_may_open(path) && s->files->count < MAX_FILES) {
         uint32_t *place = gt_map_put(&s->seen, (uint64_t)status.st_dev, (uint64_t)status.st_ino);
@@ -289,6 +308,7 @@ static void search_folder(search *s, const char *folder, unsigned pass, unsigned
     size_t count = l.count > 0 ? (size_t)l.count : 0;
     l.looks = gt_alloc_zero(count, sizeof *l.looks);
     gt_own_files_read(&l.own, folder);
+    l.has_sheets = has_sheets(&l);
     for (size_t i = 0; i < count; i++) search_entry(s, &l, i, pass, depth, true);
     gt_parallel_each(count, look_ahead, &l);
     for (size_t i = 0; i < count; i++) search_entry(s, &l, i, pass, depth, false);
@@ -306,7 +326,7 @@ static bool has_format(const gt_rocprof_file_group *group, gt_trace_format forma
 }
 
 /* Of the preferred format if there are such files. */
-static void keep_best_format(gt_rocprof_files *files, gt_rocprof_file_group *group, gt_trace_format preferred)
+static void keep_best_format(gt_rocprof_file_group *group, gt_trace_format preferred)
 {
     gt_trace_format best = GT_FORMAT_UNKNOWN;
     for (size_t f = GT_LENGTH(formats); f-- > 0;)
@@ -318,7 +338,6 @@ static void keep_best_format(gt_rocprof_files *files, gt_rocprof_file_group *gro
             group->files[kept++] = group->files[i];
         } else {
             gt_free(group->files[i].path);
-            files->skipped++;
         }
     }
     group->count = kept;
@@ -341,12 +360,10 @@ static void drop_merged(gt_rocprof_files *files)
     size_t kept = 0;
     for (size_t g = 0; g < files->count; g++) {
         gt_rocprof_file_group *group = &files->groups[g];
-        if (any_process && group->prefix[strlen(group->prefix) - 1] == '/') {
-            files->skipped += group->count;
+        if (any_process && group->prefix[strlen(group->prefix) - 1] == '/')
             free_group(group);
-        } else {
+        else
             files->groups[kept++] = *group;
-        }
     }
     files->count = kept;
 }
@@ -362,9 +379,7 @@ static int by_pass(const void *a, const void *b)
  * frees it. */
 static char *folder_of_run(const char *folder, bool *is_newest)
 {
-    size_t len = strlen(folder);
-    while (len > 1 && folder[len - 1] == '/') len--;
-    char *trimmed = gt_format("%.*s", (int)len, folder), *newest = gt_format("%s/latest", trimmed);
+    char *trimmed = gt_path_trim(folder), *newest = gt_format("%s/latest", trimmed);
     char *list = gt_format("%s/%s", trimmed, GT_OWN_FILES_NAME);
     struct stat status;
     *is_newest = gt_path_is_file(list) && lstat(newest, &status) == 0 && S_ISLNK(status.st_mode) &&
@@ -400,7 +415,7 @@ bool gt_rocprof_files_find_as(gt_rocprof_files *files, const char *folder, gt_tr
     files->is_newest = is_newest;
     gt_free(searched);
     drop_merged(files);
-    for (size_t i = 0; i < files->count; i++) keep_best_format(files, &files->groups[i], preferred);
+    for (size_t i = 0; i < files->count; i++) keep_best_format(&files->groups[i], preferred);
     if (files->count) qsort(files->groups, files->count, sizeof *files->groups, by_pass);
     return files->count || gt_fail(error, "%s: no rocprofv3 files in this folder", folder);
 }

@@ -12,7 +12,6 @@
 #include "input/json/records.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 const gt_field gt_dispatch_fields[GT_DISPATCH_COLUMNS] = {
     [GT_DISPATCH_KERNEL_ID] = {"dispatch_info/kernel_id", GT_FIELD_INT, false},

@@ -348,7 +348,7 @@ static void add_counted_dispatch(gt_rocprof_extra *extra, const gt_record *recor
     gt_store_writer_add(extra->dispatches, record->present & ((UINT64_C(1) << width) - 1), record->cells);
 }
 
-/* The thread is beside dispatch_data; anything but an integer is ignored. */
+/* The thread is a member next to dispatch_data; anything but an integer is ignored. */
 static bool read_thread(gt_json *json, int64_t *thread, bool *has_thread)
 {
     gt_json_number number;

@@ -6,6 +6,7 @@
  * only once: there every name is kept until then (gt_rocprof_forget_unused_names removes the others). */
 #include "input/rocprof/readers.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/team.h"
 #include "input/json/records.h"
 #include "json/string.h"
@@ -158,12 +159,6 @@ typedef struct id_set {
     size_t count;
 } id_set;
 
-static int by_value(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 static id_set collect_ids(const gt_rocprof_symbols *symbols)
 {
     size_t count = 0, kept = 0;
@@ -178,7 +173,7 @@ static id_set collect_ids(const gt_rocprof_symbols *symbols)
     }
     size_t ascending = 1;
     while (ascending < count && set.ids[ascending - 1] < set.ids[ascending]) ascending++;
-    if (ascending < count) qsort(set.ids, count, sizeof *set.ids, by_value);
+    if (ascending < count) qsort(set.ids, count, sizeof *set.ids, gt_by_i64);
     for (size_t i = 0; i < count; i++)
         if (!kept || set.ids[kept - 1] != set.ids[i]) set.ids[kept++] = set.ids[i];
     set.count = kept;

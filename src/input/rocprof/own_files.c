@@ -1,7 +1,7 @@
 /* The list of files in a folder that `gputally run` made from the profiler's own: links, merged and converted
  * files. They repeat what the originals say, so a reader that finds both must skip them.
  *
- * The list is a file beside them, ".gputally_files", with one line "SIZE NAME" per file. A listed file that
+ * The list is a file next to them, ".gputally_files", with one line "SIZE NAME" per file. A listed file that
  * has another size was written by somebody else since then. */
 #include "input/rocprof/rocprof.h"
 #include "base/buffer.h"

@@ -19,12 +19,12 @@
 #include "input/rocprof/readers.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/raise.h"
 #include "os/paths.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { NOT_MATCHED = -1 };
 
@@ -209,12 +209,6 @@ static uint64_t mix(uint64_t hash, uint64_t value)
     return hash ^ hash >> 29;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* A hash of the set of GPUs that a process used. */
 static uint64_t hash_gpus(const facts *f, size_t process)
 {
@@ -223,7 +217,7 @@ static uint64_t hash_gpus(const facts *f, size_t process)
     uint64_t hash = 1;
     for (size_t i = first; i < end; i++)
         if (is_compared(f, &f->items[i])) agents[count++] = f->items[i].agent;
-    if (count) qsort(agents, count, sizeof *agents, by_value);
+    if (count) qsort(agents, count, sizeof *agents, gt_by_i64);
     for (size_t i = 0; i < count; i++)
         if (!i || agents[i] != agents[i - 1]) hash = mix(hash, (uint64_t)agents[i]);
     gt_free(agents);

@@ -13,7 +13,6 @@
 #include "trace/events.h"
 #include "trace/pytorch/pytorch.h" /* gt_trace_facts */
 
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- the fields of a slice ---- */

@@ -13,7 +13,6 @@
 #include "input/rocprof/rocpd_tables.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct reading {
@@ -143,9 +142,9 @@ static bool read_table(reading *r, size_t set_number, const table *t)
  * parts are joined in order. Maps are fixed meanwhile: where a row would add something to them (a process or
  * kernel that no other table lists), the rest of the table is read on one thread. */
 
-/* Debug and fuzz builds use a smaller number, so that small tables are read by several threads too. */
+/* Fuzz targets are built with a smaller number. */
 #ifndef GT_ROCPD_PART_ROWS
-#define GT_ROCPD_PART_ROWS 32768
+#define GT_ROCPD_PART_ROWS GT_GRAIN(32768)
 #endif
 enum { PARTS_MAX = 4096 };
 

@@ -3,7 +3,6 @@
 #include "base/memory.h"
 #include "base/buffer.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -38,7 +37,7 @@ static bool has_table(const gt_rocpd *rocpd, const char *name)
 /* Opens the database of rocpd->path. */
 static bool open_database(gt_rocpd *rocpd, gt_error *error)
 {
-    return gt_sqlite_open(&rocpd->database, rocpd->path, !gt_sqlite_has_beside(rocpd->path, "-wal"), error);
+    return gt_sqlite_open(&rocpd->database, rocpd->path, !gt_sqlite_has_sibling(rocpd->path, "-wal"), error);
 }
 
 bool gt_rocpd_open_again(gt_rocpd *rocpd, const gt_rocpd *original, gt_error *error)

@@ -8,8 +8,6 @@
 #include "os/paths.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 bool gt_rocprof_reads(gt_trace_format format)
 {
@@ -417,8 +415,6 @@ gt_rocprof *gt_rocprof_read_folder(const char *folder, const gt_read_options *op
         return NULL;
     }
     if (files.is_newest) gt_info("%s: reading the newest run in this folder, %s/latest", folder, folder);
-    if (files.skipped)
-        gt_info("%s: skipped %zu files with the same run in another format", folder, files.skipped);
     if (files.count == 1 && files.groups[0].count == 1 &&
         files.groups[0].files[0].format == GT_FORMAT_ROCPROF_JSON) {
         run = gt_rocprof_read_json(files.groups[0].files[0].path, &all, error);

@@ -2,8 +2,8 @@
  * a folder.
  *
  * rocprof.c chooses the reader per file, files.c and own_files.c find the files of a folder, passes.c joins
- * counter passes,
- * readers.h declares the reader per format. On failure the result is NULL with an error that names the file.
+ * counter passes, readers.h declares the reader per format. On failure the result is NULL with an error that
+ * names the file.
  */
 #ifndef GT_INPUT_ROCPROF_ROCPROF_H
 #define GT_INPUT_ROCPROF_ROCPROF_H
@@ -54,7 +54,6 @@ typedef struct gt_rocprof_file_group {
 typedef struct gt_rocprof_files {
     gt_rocprof_file_group *groups; /* sorted by pass, then by name */
     size_t count, capacity;
-    size_t skipped;      /* files with the same data in another format */
     bool is_newest;      /* the folder has several runs, and only the newest was searched */
     char **unrecognised; /* a message for each file that has a name of rocprofv3 but not its contents */
     size_t unrecognised_count, unrecognised_capacity;

@@ -4,10 +4,10 @@
 #include "input/sheets/sheets.h"
 #include "base/memory.h"
 #include "base/buffer.h"
+#include "base/number.h"
 #include "stream/stream.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct reader {
@@ -75,6 +75,8 @@ static bool read_line(reader *r)
         if (r->row && count == r->fields)
             return gt_fail(r->error, "line %zu: more fields than the %" PRIu32 " in the first line", line,
                            r->fields);
+        if (r->cells.reading == GT_READ_EXACT && field.len && *field.bytes == '\'' && gt_is_formula(field))
+            field = (gt_str){field.bytes + 1, field.len - 1}; /* the mark of --csv_safe */
         gt_sheet_cells_add(&r->cells, r->row, count++, gt_sheet_cell_string(field.bytes, field.len));
         if (r->at == r->end || *r->at != ',') break;
         r->at++;

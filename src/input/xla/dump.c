@@ -11,7 +11,6 @@
 #include "base/buffer.h"
 #include "stream/stream.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { RANKS_MAX = 1 << 20, DIMS_MAX = 64 };

@@ -1,8 +1,6 @@
 /* The index of a compiled module: the message of each instruction, by name and by id. */
 #include "input/xla/hlo.h"
 
-#include <stdlib.h>
-
 gt_str gt_hlo_module_name(gt_str hlo_proto)
 {
     gt_proto proto = gt_proto_begin(hlo_proto);

@@ -12,8 +12,6 @@
 #include "base/protobuf.h"
 #include "trace/jax/jax.h"
 
-#include <string.h>
-
 typedef struct gt_hlo gt_hlo;
 
 gt_hlo *gt_hlo_read(gt_str hlo_proto, gt_error *error); /* NULL if it is damaged */

@@ -11,7 +11,6 @@
 #include "input/xla/hlo.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 enum { INDEX_EVERY = 5 }; /* lists have a comment with the index before every fifth element */
 

@@ -207,14 +207,8 @@ static void list_aliases(modules *list)
 /* The index of the first alias that is not less than `wanted`. */
 static size_t alias_place(const modules *list, alias wanted)
 {
-    size_t begin = 0, end = list->alias_count;
-    while (begin < end) {
-        size_t middle = begin + (end - begin) / 2;
-        if (by_module_and_number(&list->aliases[middle], &wanted) < 0)
-            begin = middle + 1;
-        else
-            end = middle;
-    }
+    size_t begin;
+    GT_BISECT(begin, 0, list->alias_count, by_module_and_number(&list->aliases[begin], &wanted) < 0);
     return begin;
 }
 

@@ -4,8 +4,6 @@
 #include "base/buffer.h"
 #include "base/memory.h"
 
-#include <stdlib.h>
-
 /* ---- messages: the tag and length of a field take at most twenty bytes ---- */
 
 enum { HEAD_MAX = 20 };

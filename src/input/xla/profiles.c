@@ -3,6 +3,7 @@
 #include "input/xla/profiles.h"
 #include "base/guard.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "os/paths.h"
 
 #include <dirent.h>
@@ -24,11 +25,6 @@ static bool is_profile(const char *name)
     return false;
 }
 
-static int by_name(const void *left, const void *right)
-{
-    return strcmp(*(char *const *)left, *(char *const *)right);
-}
-
 static void close_folder(void *dir)
 {
     closedir(dir);
@@ -44,7 +40,7 @@ static void add_entries(gt_profile_list *list, const char *folder, bool (*is_wan
     gt_guard_add(close_folder, dir);
     for (struct dirent *entry; (entry = readdir(dir));) {
         if (!is_wanted(entry->d_name)) continue;
-        char *path = gt_format("%s%s%s", folder, folder[strlen(folder) - 1] == '/' ? "" : "/", entry->d_name);
+        char *path = gt_path_in(folder, entry->d_name);
         if (is_wanted != is_profile || gt_path_may_open(path))
             GT_PUSH(list->paths, list->count, list->capacity, path);
         else
@@ -52,7 +48,7 @@ static void add_entries(gt_profile_list *list, const char *folder, bool (*is_wan
     }
     gt_guard_remove(dir);
     closedir(dir);
-    if (list->count > first) qsort(list->paths + first, list->count - first, sizeof *list->paths, by_name);
+    if (list->count > first) qsort(list->paths + first, list->count - first, sizeof *list->paths, gt_by_cstr);
 }
 
 /* Adds the profiles directly in a folder; false if there are none. */
@@ -94,9 +90,7 @@ bool gt_profiles_find(gt_profile_list *list, const char *path, gt_error *error)
     }
     bool found = add_run(list, path);
     for (size_t i = 0; !found && i < GT_LENGTH(run_folders); i++) {
-        char *folder = run_folders[i] ? gt_format("%s%s%s", path, path[strlen(path) - 1] == '/' ? "" : "/",
-                                                  run_folders[i])
-                                      : gt_strdup(path);
+        char *folder = run_folders[i] ? gt_path_in(path, run_folders[i]) : gt_strdup(path);
         found = add_newest_run(list, folder);
         gt_free(folder);
     }

@@ -1,7 +1,7 @@
 /* The functions of Cairo that figures use, wherever they come from.
  *
- * The normal program loads Cairo when the first figure is drawn (cairo_loaded.c). The portable program cannot
- * load libraries and contains Cairo, with a font (cairo_portable.c). */
+ * The normal program loads Cairo when the first figure is drawn (cairo.c). The portable program cannot
+ * load libraries and contains Cairo, with a font (cairo_linked.c). */
 #ifndef GT_OUTPUT_FIGURE_CAIRO_H
 #define GT_OUTPUT_FIGURE_CAIRO_H
 

@@ -7,7 +7,6 @@
 #include "output/file.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- pictures ---- */

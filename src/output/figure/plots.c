@@ -5,7 +5,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 static const gt_stroke BOX_EDGE = {{0x262626, 1}, 1, false};
 static const gt_stroke MEDIAN_STROKE = {{0xff7f0e, 1}, 1.5, false};

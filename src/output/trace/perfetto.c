@@ -7,7 +7,6 @@
 #include "base/protobuf.h"
 #include "trace/perfetto_fields.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { ONLY_SEQUENCE = 1, VARINT_MAX = 10 };

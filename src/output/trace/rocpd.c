@@ -7,7 +7,6 @@
 #include "base/buffer.h"
 #include "base/memory.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- schema ---- */

@@ -5,7 +5,6 @@
  * section 21.2), if labels of stacked bars are outside of them, or if a series has no values. */
 #include "output/xlsx/xlsx.h"
 
-#include "base/memory.h"
 #include "base/number.h"
 #include "base/raise.h"
 #include "output/text.h"

@@ -8,7 +8,6 @@
 
 #include <ctype.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 

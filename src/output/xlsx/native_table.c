@@ -6,7 +6,6 @@
 #include "output/xlsx/xlsx.h"
 
 #include "base/interner.h"
-#include "base/memory.h"
 
 #include <ctype.h>
 #include <stdio.h>

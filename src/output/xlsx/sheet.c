@@ -6,14 +6,13 @@
 #include "output/xlsx/xlsx.h"
 
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/team.h"
+#include "base/number.h"
 #include "compat/python_repr.h"
 
 #include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { LINE_HEIGHT = 15 };
@@ -97,9 +96,8 @@ static bool is_text_column(const gt_table *table, const gt_column *column)
     return !uniform || type == GT_TYPE_STRING || type == GT_TYPE_LIST;
 }
 
-static void find_format(void *context, size_t c)
+static void find_format(gt_xlsx_sheet *s, size_t c)
 {
-    gt_xlsx_sheet *s = context;
     cell_prefix *prefix = &s->prefixes[c];
     gt_xlsx_format format = gt_xlsx_column_format(s->table, c, s->fit.rows);
     prefix->width = format.width;
@@ -115,15 +113,10 @@ static void find_format(void *context, size_t c)
 static void find_formats(gt_xlsx_sheet *s)
 {
     s->prefixes = gt_alloc_zero(s->fit.columns, sizeof *s->prefixes);
-    if (s->fit.rows > s->rows_per_piece) {
-        gt_parallel_each(s->fit.columns, find_format, s);
-    } else {
-        for (size_t c = 0; c < s->fit.columns; c++) {
-            gt_memory_poll_at(c);
-            find_format(s, c);
-        }
+    for (size_t c = 0; c < s->fit.columns; c++) {
+        find_format(s, c);
+        s->fit.width += s->prefixes[c].width;
     }
-    for (size_t c = 0; c < s->fit.columns; c++) s->fit.width += s->prefixes[c].width;
     s->fit.fits_on_page = s->fit.width <= READABLE_WIDTH;
 }
 
@@ -372,7 +365,7 @@ static void write_cells(sheet *s, size_t begin, size_t end)
 static void write_rows(sheet *s, size_t begin, size_t end)
 {
     s->cells = s->table;
-    if (!gt_table_is_read_in_parts(s->table)) {
+    if (!s->table->source) {
         write_cells(s, begin, end);
         return;
     }

@@ -13,7 +13,6 @@
 #include "schema/sheets.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* A sheet with more cells may exceed the 4 GiB of plain zip. */

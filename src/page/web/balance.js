@@ -12,7 +12,7 @@
 // Where the page has bins instead of events, busy time is divided in proportion to the times of all events: an
 // estimate.
 
-import {hasExact, roundRange, workOf} from './work.js';
+import {categoryOf, hasExact, roundRange, workOf} from './work.js';
 
 const KINDS = ['computation', 'exposed_communication', 'exposed_copy'];
 const allPieces = new WeakMap();
@@ -23,13 +23,13 @@ function classOf(category) {
 }
 
 // Events of the judged device by class, as rows of page_gpu in order of start.
-function rowsByClass(source, categories) {
+function rowsByClass(source) {
   const gpu = source.table('page_gpu');
   const judged = source.table('page_lanes').column('judged');
-  const [lane, start, kernel] = ['lane', 'start', 'kernel'].map((name) => gpu.column(name));
+  const [lane, start, call, kernel] = ['lane', 'start', 'call', 'kernel'].map((name) => gpu.column(name));
   const classes = [[], [], []];
   for (let row = 0; row < gpu.rows; row++) {
-    if (judged[lane[row]] !== false) classes[classOf(categories[kernel[row]])].push(row);
+    if (judged[lane[row]] !== false) classes[classOf(categoryOf(source, call[row], kernel[row]))].push(row);
   }
   for (const rows of classes) rows.sort((a, b) => start[a] - start[b] || a - b);
   return classes;
@@ -65,12 +65,12 @@ function union(one, other) {
 }
 
 // All pieces of time that count for an event, in order for each class: {class: {from, to, category}}.
-function piecesOf(source, categories) {
+function piecesOf(source) {
   if (allPieces.has(source)) return allPieces.get(source);
   const gpu = source.table('page_gpu');
-  const [start, ns, kernel] = ['start', 'ns', 'kernel'].map((name) => gpu.column(name));
+  const [start, ns, call, kernel] = ['start', 'ns', 'call', 'kernel'].map((name) => gpu.column(name));
   let covered = [];
-  const pieces = rowsByClass(source, categories).map((rows) => {
+  const pieces = rowsByClass(source).map((rows) => {
     const found = {from: [], to: [], category: []};
     const own = [];
     let latest = -Infinity;
@@ -85,7 +85,7 @@ function piecesOf(source, categories) {
       at = addUncovered(begin, end, covered, at, (from, to) => {
         found.from.push(from);
         found.to.push(to);
-        found.category.push(categories[kernel[row]] ?? 'other');
+        found.category.push(categoryOf(source, call[row], kernel[row]));
       });
     }
     covered = union(covered, own);
@@ -106,8 +106,8 @@ function firstAbove(values, limit) {
   return low;
 }
 
-function exactParts(source, [begin, end], categories) {
-  return piecesOf(source, categories).flatMap(({from, to, category}, i) => {
+function exactParts(source, [begin, end]) {
+  return piecesOf(source).flatMap(({from, to, category}, i) => {
     const sums = new Map();
     for (let at = firstAbove(to, begin); at < from.length && from[at] < end; at++) {
       const ns = Math.min(to[at], end) - Math.max(from[at], begin);
@@ -131,12 +131,12 @@ function idleParts(source, [begin, end]) {
   return [...sums].map(([part, ns]) => ({part, kind: 'idle', ns}));
 }
 
-function binnedParts(source, range, categories, busyNs) {
+function binnedParts(source, range, busyNs) {
   const work = workOf(source, range);
   const sums = new Map();
   let total = 0;
   for (let i = 0; i < work.ns.length; i++) {
-    const category = categories[work.kernel[i]] ?? 'other';
+    const category = categoryOf(source, work.call[i], work.kernel[i]);
     sums.set(category, (sums.get(category) || 0) + work.ns[i]);
     total += work.ns[i];
   }
@@ -168,11 +168,10 @@ function findBalance(source, chosen) {
   const range = roundRange(source, chosen);
   const length = range[1] - range[0];
   const isEstimate = !hasExact(source, range);
-  const categories = source.table('page_kernels').column('category');
   const idle = idleParts(source, range);
   const work = isEstimate ?
-    binnedParts(source, range, categories, Math.max(0, windowLength(source, range) - total(idle))) :
-    exactParts(source, range, categories);
+    binnedParts(source, range, Math.max(0, windowLength(source, range) - total(idle))) :
+    exactParts(source, range);
   const rest = length - total(work) - total(idle);
   if (rest > 0.5) idle.push({part: 'outside', kind: 'idle', ns: rest});
   const order = [...KINDS, 'idle'];

@@ -89,7 +89,7 @@ export function bottomAxis(scale, ticks, area, title) {
     title && svg('text', {class: 'title', x: area.right, y: area.bottom + 34, 'text-anchor': 'end'}, title));
 }
 
-// The same at the left; its title is above the axis, so that nobody has to tilt the head.
+// The same at the left; its title is above the axis, so that it can be read without tilting the head.
 export function leftAxis(scale, ticks, area, title) {
   return svg('g', {class: 'axis', 'aria-hidden': 'true'},
     ticks.map(({value, label}) => {

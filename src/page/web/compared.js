@@ -38,7 +38,7 @@ export function comparedWork(page, i) {
   const source = page.source(i);
   const window = [source.fact('window_start'), source.fact('window_end')];
   const work = comparedSteps(page) && window[0] < window[1] ? workOf(source, window) : page.work(i);
-  return work || {call: [], kernel: [], count: [], ns: []};
+  return work || {call: [], kernel: [], count: [], calls: [], ns: []};
 }
 
 // "per step" or what else the times of a comparison are.

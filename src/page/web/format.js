@@ -1,4 +1,4 @@
-// Numbers for people: three significant digits with a unit. Full precision is for tooltips and copies.
+// Numbers as displayed: three significant digits with a unit. Full precision is for tooltips and copies.
 
 export function significant(value) {
   if (!Number.isFinite(value)) return '–';

@@ -1,4 +1,4 @@
-// Names of colours, beside or below a chart.
+// Names of colours, next to or below a chart.
 
 import {element} from './dom.js';
 

@@ -1,4 +1,4 @@
-// What parts of the time are called for people. Tables and state use the short names of the sheets: `data`, `GEMM`.
+// Display names of time categories. Tables and state use the short names of the sheets: `data`, `GEMM`.
 
 const CAUSE_NAMES = {
   launch: ['host launches', 'the host was preparing or issuing kernels'],

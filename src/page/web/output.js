@@ -58,9 +58,9 @@ export function fileName(title, ending) {
   return `${safe || 'gputally'}${ending}`;
 }
 
-// Text that a spreadsheet would compute, as `gputally report --csv_safe` sees it.
+// Text that a spreadsheet would compute, as `gputally report` sees it (gt_is_formula).
 function looksLikeFormula(text) {
-  return /^[=+\-@\t\r\n]/.test(text) && !/^[+-](\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text);
+  return /^'*[=+\-@\t\r\n][^]/.test(text) && !/^'*[+-](\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text);
 }
 
 // A cell of a CSV file: no value is empty, lists are JSON, and no text is a formula.

@@ -1,4 +1,4 @@
-// The page's one tooltip. It is beside the pointer, or below what has the keyboard's focus, and stays in the window.
+// The page's one tooltip. It is next to the pointer, or below what has the keyboard's focus, and stays in the window.
 //
 //   tooltip.show('text or element', event.clientX, event.clientY);  tooltip.hide();
 //   tooltip.attach(element, () => content);    the same for pointer and keyboard

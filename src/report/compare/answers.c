@@ -2,7 +2,6 @@
  * that are met. A change of the JSON that breaks readers needs another schema name. */
 #include "report/compare/compare.h"
 
-#include "base/memory.h"
 #include "json/string.h"
 #include "os/paths.h"
 #include "report/answers.h"
@@ -14,34 +13,7 @@
 
 enum { NAME_WIDTH = 60 }; /* kernel names can be longer than a page */
 
-static const char *text_at(const gt_table *sheet, gt_col column, size_t row)
-{
-    return gt_interner_get(sheet->strings, gt_table_column(sheet, column)->texts[row]).bytes;
-}
-
-static double number_at(const gt_table *sheet, gt_col column, size_t row)
-{
-    return gt_column_number(gt_table_column(sheet, column), row);
-}
-
-/* The end of the waterfall that begins with this row. */
-static size_t waterfall_end(const gt_table *sheet, size_t begin)
-{
-    const int64_t *orders = gt_table_column(sheet, GT_COL_ORDER)->ints;
-    size_t end = begin + 1;
-    while (end < sheet->row_count && orders[end] > 0) end++;
-    return end;
-}
-
 /* ---- JSON ---- */
-
-static void add_string(gt_json_writer *w, gt_str text)
-{
-    gt_buffer json = {0};
-    gt_json_string_add(&json, text, &w->scratch); /* repairs what is not UTF-8 */
-    gt_json_add_raw(w, gt_buffer_str(&json));
-    gt_buffer_free(&json);
-}
 
 /* A row as an object: its columns, except the one named, are the keys. */
 static void add_row(gt_json_writer *w, const gt_table *sheet, size_t row, gt_col without)
@@ -54,7 +26,7 @@ static void add_row(gt_json_writer *w, const gt_table *sheet, size_t row, gt_col
         if (cell.is_null)
             gt_json_add_cstr(w, NULL);
         else if (cell.type == GT_TYPE_STRING)
-            add_string(w, cell.text);
+            gt_json_add_string(w, cell.text);
         else if (cell.type == GT_TYPE_INT)
             gt_json_add_int(w, cell.integer);
         else
@@ -63,24 +35,16 @@ static void add_row(gt_json_writer *w, const gt_table *sheet, size_t row, gt_col
     gt_json_close(w, '}');
 }
 
-static void put_number(gt_json_writer *w, const char *key, double value)
-{
-    gt_json_key(w, key);
-    gt_json_add_real(w, value);
-}
-
 static void put_waterfalls(gt_json_writer *w, const gt_table *sheet)
 {
-    gt_json_key(w, "waterfalls");
-    gt_json_open(w, '[');
+    gt_json_put_open(w, "waterfalls", '[');
     for (size_t begin = 0, end; sheet && begin < sheet->row_count; begin = end) {
-        end = waterfall_end(sheet, begin);
+        end = gt_compare_waterfall_end(sheet, begin);
         gt_json_open(w, '{');
-        gt_json_put_cstr(w, "report", text_at(sheet, GT_COL_REPORT, begin));
-        put_number(w, "a_ms", number_at(sheet, GT_COL_A_MS, begin));
-        put_number(w, "b_ms", number_at(sheet, GT_COL_B_MS, end - 1));
-        gt_json_key(w, "contributions");
-        gt_json_open(w, '[');
+        gt_json_put_cstr(w, "report", gt_compare_text(sheet, GT_COL_REPORT, begin));
+        gt_json_put_real(w, "a_ms", gt_compare_number(sheet, GT_COL_A_MS, begin));
+        gt_json_put_real(w, "b_ms", gt_compare_number(sheet, GT_COL_B_MS, end - 1));
+        gt_json_put_open(w, "contributions", '[');
         for (size_t row = begin + 1; row + 1 < end; row++) add_row(w, sheet, row, GT_COL_REPORT);
         gt_json_close(w, ']');
         gt_json_close(w, '}');
@@ -93,7 +57,7 @@ static void put_text(gt_json_writer *w, const char *key, const char *text)
 {
     gt_json_key(w, key);
     if (text)
-        add_string(w, (gt_str){text, strlen(text)});
+        gt_json_add_string(w, (gt_str){text, strlen(text)});
     else
         gt_json_add_cstr(w, NULL);
 }
@@ -103,56 +67,44 @@ static void add_report(gt_json_writer *w, const gt_compare_report *report)
     gt_json_open(w, '{');
     gt_json_put_cstr(w, "name", report->tag);
     gt_json_put_cstr(w, "file", gt_path_name(report->path));
-    gt_json_key(w, "is_trace");
-    gt_json_add_bool(w, report->is_trace);
+    gt_json_put_bool(w, "is_trace", report->is_trace);
     put_text(w, "verdict", report->verdict);
     put_text(w, "distrust", report->distrust);
     gt_json_close(w, '}');
 }
 
-static void put_met(gt_json_writer *w, const gt_table *met)
+/* A sheet, which may be NULL, as a list of objects. */
+static void put_rows(gt_json_writer *w, const char *key, const gt_table *sheet)
 {
-    gt_json_key(w, "fail_if");
-    gt_json_open(w, '[');
-    for (size_t row = 0; met && row < met->row_count; row++) add_row(w, met, row, GT_NO_COL);
+    gt_json_put_open(w, key, '[');
+    for (size_t row = 0; sheet && row < sheet->row_count; row++) add_row(w, sheet, row, GT_NO_COL);
     gt_json_close(w, ']');
 }
 
-static void write_json(const gt_compare_report *reports, size_t count, const gt_table_list *tables,
-                       const char *error, bool with_sheets, gt_buffer *out)
+void gt_compare_json(const gt_compare_report *reports, size_t count, const gt_table_list *tables,
+                     const gt_table_list *sheets, const char *error, gt_buffer *out)
 {
     gt_json_writer w = {0};
     gt_json_open(&w, '{');
     gt_json_put_cstr(&w, "schema", GT_COMPARISON_SCHEMA);
     gt_json_key(&w, "baseline");
     add_report(&w, &reports[0]);
-    gt_json_key(&w, "reports");
-    gt_json_open(&w, '[');
+    gt_json_put_open(&w, "reports", '[');
     for (size_t i = 1; i < count; i++) add_report(&w, &reports[i]);
     gt_json_close(&w, ']');
     if (error) {
         gt_answers_put_error(&w, error, 1);
     } else {
+        put_rows(&w, "differences", gt_table_list_find(tables, GT_SHEET_DIFFERENCES));
+        put_rows(&w, "step_times", gt_table_list_find(tables, GT_SHEET_STEP_TIMES));
         put_waterfalls(&w, gt_table_list_find(tables, GT_SHEET_WATERFALL));
-        put_met(&w, gt_table_list_find(tables, GT_SHEET_FAIL_IF));
-        if (with_sheets) gt_answers_put_sheets(&w, tables);
+        put_rows(&w, "fail_if", gt_table_list_find(tables, GT_SHEET_FAIL_IF));
+        gt_answers_put_sheets(&w, sheets);
     }
     gt_json_close(&w, '}');
     gt_buffer_add_cstr(&w.text, "\n");
     gt_buffer_add(out, w.text.bytes, w.text.len);
     gt_json_writer_free(&w);
-}
-
-void gt_compare_json(const gt_compare_report *reports, size_t count, const gt_table_list *tables,
-                     const char *error, gt_buffer *out)
-{
-    write_json(reports, count, tables, error, true, out);
-}
-
-void gt_compare_answers_json(const gt_compare_report *reports, size_t count, const gt_table_list *tables,
-                             gt_buffer *out)
-{
-    write_json(reports, count, tables, NULL, false, out);
 }
 
 /* ---- Markdown ---- */
@@ -186,12 +138,13 @@ static void add_contributions(gt_buffer *out, const gt_table *sheet, size_t begi
     gt_buffer_add_cstr(out, "| contribution | ms | % | where |\n|---|---:|---:|---|\n");
     for (size_t row = begin + 1; row + 1 < end; row++) {
         gt_buffer_add_cstr(out, "| ");
-        escape(out, text_at(sheet, GT_COL_CONTRIBUTION, row));
-        gt_buffer_add_format(out, " | %+.3f | ", number_at(sheet, GT_COL_DELTA_MS, row));
-        double pct = number_at(sheet, GT_COL_PCT, row);
+        escape(out, gt_compare_text(sheet, GT_COL_CONTRIBUTION, row));
+        gt_buffer_add_format(out, " | %+.3f | ", gt_compare_number(sheet, GT_COL_DELTA_MS, row));
+        double pct = gt_compare_number(sheet, GT_COL_PCT, row);
         if (isfinite(pct)) gt_buffer_add_format(out, "%+.1f", pct);
         gt_buffer_add_cstr(out, " | ");
-        add_details(out, text_at(sheet, GT_COL_A_DETAIL, row), text_at(sheet, GT_COL_B_DETAIL, row));
+        add_details(out, gt_compare_text(sheet, GT_COL_A_DETAIL, row),
+                    gt_compare_text(sheet, GT_COL_B_DETAIL, row));
         gt_buffer_add_cstr(out, " |\n");
     }
     gt_buffer_add_cstr(out, "\n");
@@ -199,10 +152,11 @@ static void add_contributions(gt_buffer *out, const gt_table *sheet, size_t begi
 
 static void add_waterfall(gt_buffer *out, const gt_table *sheet, size_t begin, size_t end)
 {
-    double a_ms = number_at(sheet, GT_COL_A_MS, begin), b_ms = number_at(sheet, GT_COL_B_MS, end - 1);
+    double a_ms = gt_compare_number(sheet, GT_COL_A_MS, begin),
+           b_ms = gt_compare_number(sheet, GT_COL_B_MS, end - 1);
     gt_buffer_add_cstr(out, "### ");
-    escape(out, text_at(sheet, GT_COL_WHAT, end - 1));
-    bool is_step = strcmp(text_at(sheet, GT_COL_CONTRIBUTION, end - 1), "step time") == 0;
+    escape(out, gt_compare_text(sheet, GT_COL_WHAT, end - 1));
+    bool is_step = strcmp(gt_compare_text(sheet, GT_COL_CONTRIBUTION, end - 1), "step time") == 0;
     gt_buffer_add_format(out, "\n\n%s: %.3f ms instead of %.3f ms",
                          is_step ? "Step time" : "Time of the window", b_ms, a_ms);
     if (a_ms > 0) gt_buffer_add_format(out, " (%+.1f %%)", 100 * (b_ms - a_ms) / a_ms);
@@ -213,18 +167,55 @@ static void add_waterfall(gt_buffer *out, const gt_table *sheet, size_t begin, s
         gt_buffer_add_cstr(out, "Nothing differs.\n\n");
 }
 
+static void add_differences(gt_buffer *out, const gt_table *sheet)
+{
+    if (sheet) gt_buffer_add_cstr(out, "### Not the same work\n\n");
+    for (size_t row = 0; sheet && row < sheet->row_count; row++) {
+        const char *text = gt_compare_text(sheet, GT_COL_TEXT, row);
+        gt_buffer_add_cstr(out, "- ");
+        escape(out, gt_compare_text(sheet, GT_COL_REPORT, row));
+        gt_buffer_add_format(out, ": %s ", gt_compare_text(sheet, GT_COL_WHAT, row));
+        escape(out, gt_compare_text(sheet, GT_COL_BASELINE, row));
+        gt_buffer_add_cstr(out, " → ");
+        escape(out, gt_compare_text(sheet, GT_COL_VARIANT, row));
+        if (*text) gt_buffer_add_cstr(out, ": ");
+        escape(out, text);
+        gt_buffer_add_cstr(out, "\n");
+    }
+    if (sheet) gt_buffer_add_cstr(out, "\n");
+}
+
+static void add_times(gt_buffer *out, const gt_table *sheet)
+{
+    if (sheet) gt_buffer_add_cstr(out, "### Times of steps\n\n");
+    for (size_t row = 0; sheet && row < sheet->row_count; row++) {
+        const char *note = gt_compare_text(sheet, GT_COL_NOTE, row);
+        gt_buffer_add_cstr(out, "- ");
+        escape(out, gt_compare_text(sheet, GT_COL_REPORT, row));
+        gt_buffer_add_format(
+            out, ": mean %.3f ms, median %.3f ms, %.3f to %.3f ms",
+            gt_compare_number(sheet, GT_COL_MEAN_MS, row), gt_compare_number(sheet, GT_COL_MEDIAN_MS, row),
+            gt_compare_number(sheet, GT_COL_MIN_MS, row), gt_compare_number(sheet, GT_COL_MAX_MS, row));
+        if (*note) gt_buffer_add_cstr(out, "; ");
+        escape(out, note);
+        gt_buffer_add_cstr(out, "\n");
+    }
+    if (sheet) gt_buffer_add_cstr(out, "\n");
+}
+
 static void add_met(gt_buffer *out, const gt_table *met)
 {
     gt_buffer_add_cstr(out, met->row_count ? "### Met conditions\n\n" : "No condition is met.\n");
     for (size_t row = 0; row < met->row_count; row++) {
         gt_buffer_add_cstr(out, "- ");
-        escape(out, text_at(met, GT_COL_CONDITION, row));
+        escape(out, gt_compare_text(met, GT_COL_CONDITION, row));
         gt_buffer_add_cstr(out, ": ");
-        escape(out, text_at(met, GT_COL_ROW, row));
+        escape(out, gt_compare_text(met, GT_COL_ROW, row));
         gt_buffer_add_cstr(out, " of ");
-        escape(out, text_at(met, GT_COL_REPORT, row));
-        gt_buffer_add_format(out, ", %.3f instead of %.3f (%+.3f)\n", number_at(met, GT_COL_VARIANT, row),
-                             number_at(met, GT_COL_BASELINE, row), number_at(met, GT_COL_DIFF, row));
+        escape(out, gt_compare_text(met, GT_COL_REPORT, row));
+        gt_buffer_add_format(
+            out, ", %.3f instead of %.3f (%+.3f)\n", gt_compare_number(met, GT_COL_VARIANT, row),
+            gt_compare_number(met, GT_COL_BASELINE, row), gt_compare_number(met, GT_COL_DIFF, row));
     }
 }
 
@@ -244,10 +235,12 @@ void gt_compare_markdown(const gt_compare_report *reports, size_t count, const g
         escape(out, reports[i].distrust);
         gt_buffer_add_cstr(out, "\n\n");
     }
+    add_differences(out, gt_table_list_find(tables, GT_SHEET_DIFFERENCES));
+    add_times(out, gt_table_list_find(tables, GT_SHEET_STEP_TIMES));
     if (!sheet)
         gt_buffer_add_format(out, "%zu report%s without a waterfall.\n\n", count - 1, count > 2 ? "s" : "");
     for (size_t begin = 0, end; sheet && begin < sheet->row_count; begin = end) {
-        end = waterfall_end(sheet, begin);
+        end = gt_compare_waterfall_end(sheet, begin);
         add_waterfall(out, sheet, begin, end);
     }
     if (met) add_met(out, met);

@@ -1,13 +1,13 @@
 /* The comparison of reports: the table `rules` states how each sheet is compared; by it sheets are read,
  * merged and split. */
 #include "report/compare/compare.h"
+#include "base/interner.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "report/summary.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -287,17 +287,11 @@ static bool any_is_empty(const sources *s)
 
 /* ---- results ---- */
 
-static bool ends_with(const char *text, const char *end)
-{
-    size_t len = strlen(text), end_len = strlen(end);
-    return len >= end_len && !strcmp(text + len - end_len, end);
-}
-
 static void hide_columns(gt_table *table, const rule *how)
 {
     for (size_t c = 0; c < table->column_count; c++)
         for (size_t i = 0; i < 2 * NAMES_MAX && how->hidden[i]; i++)
-            if (ends_with(table->columns[c].name, how->hidden[i])) table->columns[c].hidden = true;
+            if (gt_ends_with(table->columns[c].name, how->hidden[i])) table->columns[c].hidden = true;
 }
 
 static void add_splits(work *w, const gt_merged *merged, const rule *how, gt_sheet result)
@@ -435,6 +429,7 @@ static bool compare_steps(work *w, gt_error *error)
     bool asked = is_asked_for(w->options, WATERFALL);
     for (size_t i = 0; i < w->options->gate_count; i++)
         asked = asked || strcmp(w->options->gates[i].sheet, GT_SHEET_WATERFALL.name) == 0;
+    gt_compare_differences(w->reports, w->report_count, w->strings, w->tables);
     bool ok = gt_compare_waterfall(w->reports, w->report_count, w->options, w->strings, w->tables,
                                    w->sheets_met, w->met, &why_not, error);
     if (ok && why_not && asked)
@@ -558,6 +553,7 @@ void gt_compare_print_summary(FILE *out, const gt_compare_report *reports, size_
             count > 2 ? "s" : "");
     print_devices(&terminal, reports, count);
     const gt_table *waterfall = gt_table_list_find(tables, GT_SHEET_WATERFALL);
+    gt_compare_print_differences(&terminal, tables);
     if (waterfall) gt_compare_print_waterfall(&terminal, waterfall);
     for (const rule *how = rules; how < rules + RULES; how++) {
         const gt_table *table = how->is_split ? NULL : gt_table_list_find(shown, how->sheet);

@@ -36,7 +36,7 @@ typedef struct gt_compare_report {
 
 /* Whether the path is a trace that `gputally report` reads. */
 bool gt_compare_is_trace(const char *path);
-/* What of a trace is wanted besides its step. */
+/* What is wanted of a trace in addition to its step. */
 typedef struct gt_compare_wanted {
     bool sheets; /* those of its report */
     bool page;   /* what the page shows of it; needs the sheets */
@@ -53,7 +53,15 @@ bool gt_compare_load(gt_compare_report *report, const gt_image *image);
 /* Warns about each report that cannot be trusted. */
 void gt_compare_warn(const gt_compare_report *reports, size_t count);
 
+/* A fact of the sheet overview as text, which the caller frees; NULL if there is none. */
+char *gt_compare_fact(const gt_compare_report *report, const char *name);
+
 /* ---- sheets ---- */
+
+/* Adds the sheets of differences.c: what differs between the runs other than their times, and the times of
+ * steps. */
+void gt_compare_differences(const gt_compare_report *reports, size_t count, gt_interner *strings,
+                            gt_table_list *tables);
 
 /* The name of a group; NULL after the last one. */
 const char *gt_compare_group(size_t index);
@@ -85,17 +93,27 @@ bool gt_compare_waterfall(const gt_compare_report *reports, size_t count, const 
 /* Whether a condition may be on this total, such as "step_ms". */
 bool gt_compare_has_total(const char *name);
 
+/* Cells of these sheets, whose columns must exist. */
+static inline const char *gt_compare_text(const gt_table *sheet, gt_col column, size_t row)
+{
+    return gt_interner_get(sheet->strings, gt_table_column(sheet, column)->texts[row]).bytes;
+}
+static inline double gt_compare_number(const gt_table *sheet, gt_col column, size_t row)
+{
+    return gt_column_number(gt_table_column(sheet, column), row);
+}
+/* The end of the waterfall that begins with this row of its sheet. */
+size_t gt_compare_waterfall_end(const gt_table *sheet, size_t begin);
+
 /* ---- JSON and Markdown (answers.c) ---- */
 
 #define GT_COMPARISON_SCHEMA "gputally-comparison/1"
 
-/* The whole JSON document, which docs/compare.md describes: waterfalls, conditions that are met, all sheets.
- * If the command failed, `error` is its message and the document says only that; otherwise NULL. */
+/* The whole JSON document, which docs/compare.md describes: waterfalls, conditions that are met, and
+ * `sheets`, which may be some of the tables. If the command failed, `error` is its message and the document
+ * says only that; otherwise NULL. */
 void gt_compare_json(const gt_compare_report *reports, size_t count, const gt_table_list *tables,
-                     const char *error, gt_buffer *out);
-/* The same without the sheets. */
-void gt_compare_answers_json(const gt_compare_report *reports, size_t count, const gt_table_list *tables,
-                             gt_buffer *out);
+                     const gt_table_list *sheets, const char *error, gt_buffer *out);
 /* Waterfalls and conditions that are met, for a pull request. */
 void gt_compare_markdown(const gt_compare_report *reports, size_t count, const gt_table_list *tables,
                          gt_buffer *out);
@@ -109,6 +127,7 @@ void gt_compare_add_page(const gt_compare_report reports[2], const gt_table_list
 /* ---- terminal summary ---- */
 
 void gt_compare_print_waterfall(const gt_terminal *terminal, const gt_table *sheet);
+void gt_compare_print_differences(const gt_terminal *terminal, const gt_table_list *tables);
 /* The waterfall, and how the longest rows of the sheets in `shown` changed. */
 void gt_compare_print_summary(FILE *out, const gt_compare_report *reports, size_t count,
                               const gt_table_list *tables, const gt_table_list *shown);

@@ -20,8 +20,7 @@
 
 /* ---- is it a trace? ---- */
 
-/* SQLite files are not among these: a report may be one, too. But exports of Nsight Systems are told apart.
- */
+/* SQLite files are not among these: a report may be one, too. Their tables tell. */
 static bool is_trace_format(gt_trace_format format)
 {
     return format == GT_FORMAT_KINETO_JSON || format == GT_FORMAT_ROCPROF_JSON ||
@@ -41,7 +40,10 @@ bool gt_compare_is_trace(const char *path)
     gt_stream *stream = gt_path_is_file(path) ? gt_stream_open(path, &error) : NULL;
     bool known = stream && gt_detect(stream, &format, &error);
     gt_stream_close(stream);
-    if (known && format == GT_FORMAT_SQLITE) return gt_database_kind_of(path) == GT_DATABASE_NSYS;
+    if (known && format == GT_FORMAT_SQLITE) {
+        gt_database_kind kind = gt_database_kind_of(path);
+        return kind == GT_DATABASE_NSYS || kind == GT_DATABASE_ROCPD;
+    }
     return known && is_trace_format(format);
 }
 
@@ -94,7 +96,7 @@ static bool divide_step(gt_compare_report *to, gt_report *report, bool with_shee
 static void keep_sheets(gt_compare_report *to, const gt_table_list *tables)
 {
     gt_file text;
-    gt_file_begin_memory(&text, false);
+    gt_file_begin_memory(&text, true); /* so that what is read from it is the same */
     for (size_t i = 0; i < tables->count; i++) {
         text.used = 0;
         gt_csv_write_lines(&text, tables->items[i], "\n");
@@ -158,7 +160,7 @@ static gt_trace_origin origin_of(const gt_perf_sheets *sheets)
 }
 
 /* Other files have reports as well (JSON, SQLite), but are not read. */
-static bool may_be_report(const char *path)
+static bool may_be_report(const char *path, gt_error *error)
 {
     gt_error ignored;
     gt_trace_format format;
@@ -166,7 +168,10 @@ static bool may_be_report(const char *path)
     gt_stream *stream = gt_stream_open(path, &ignored);
     bool is_other = stream && gt_detect(stream, &format, &ignored) && format != GT_FORMAT_ZIP;
     gt_stream_close(stream);
-    return !is_other;
+    return !is_other ||
+           gt_fail(error,
+                   "%s: %s, which cannot be compared; give a trace, a workbook or a folder of CSV files",
+                   path, gt_format_name(format));
 }
 
 /* A folder of other files than CSV has no report; mostly it has the traces of all ranks. */
@@ -191,12 +196,7 @@ static bool open_report(gt_compare_report *report, gt_error *error)
             "%s: no CSV files of a report in this folder; of a folder with one trace per rank, give "
             "the trace of one rank",
             report->path);
-    if (!may_be_report(report->path))
-        return gt_fail(
-            error,
-            "%s: cannot be compared; give a workbook (.xlsx), a folder of CSV files, or a trace that "
-            "is no SQLite database",
-            report->path);
+    if (!may_be_report(report->path, error)) return false;
     report->sheets = gt_perf_sheets_open(report->path, error);
     if (report->sheets) report->origin = origin_of(report->sheets);
     return report->sheets != NULL;
@@ -204,8 +204,18 @@ static bool open_report(gt_compare_report *report, gt_error *error)
 
 /* ---- trust ---- */
 
-/* The text in the first row that has `value` in the column `key`, which the caller frees; NULL if there is
- * none. */
+static char *print_cell(gt_table *sheet, gt_col column, size_t row)
+{
+    size_t at = gt_table_find(sheet, column);
+    gt_cell cell = at == SIZE_MAX ? (gt_cell){.is_null = true} : gt_table_cell(sheet, at, row);
+    if (cell.is_null) return NULL;
+    return cell.type == GT_TYPE_STRING  ? gt_strdup(cell.text.bytes)
+           : cell.type == GT_TYPE_FLOAT ? gt_format("%.15g", cell.number)
+                                        : NULL;
+}
+
+/* The text, or without one the value, in the first row that has `value` in the column `key`, which the caller
+ * frees; NULL if there is none. */
 static char *find_text(const gt_compare_report *report, gt_sheet name, gt_col key, const char *value)
 {
     gt_error ignored;
@@ -214,23 +224,28 @@ static char *find_text(const gt_compare_report *report, gt_sheet name, gt_col ke
                           ? gt_perf_sheets_read(report->sheets, name, strings, &ignored)
                           : NULL;
     size_t keys = sheet ? gt_table_find(sheet, key) : SIZE_MAX;
-    size_t texts = sheet ? gt_table_find(sheet, GT_COL_TEXT) : SIZE_MAX;
     char *found = NULL;
-    for (size_t row = 0; keys != SIZE_MAX && texts != SIZE_MAX && row < sheet->row_count && !found; row++) {
-        gt_cell of_key = gt_table_cell(sheet, keys, row), text = gt_table_cell(sheet, texts, row);
-        if (of_key.type != GT_TYPE_STRING || text.type != GT_TYPE_STRING) break;
-        if (!of_key.is_null && !text.is_null && gt_str_equals(of_key.text, value))
-            found = gt_strdup(text.text.bytes);
+    for (size_t row = 0; keys != SIZE_MAX && row < sheet->row_count && !found; row++) {
+        gt_cell of_key = gt_table_cell(sheet, keys, row);
+        if (of_key.type != GT_TYPE_STRING) break;
+        if (of_key.is_null || !gt_str_equals(of_key.text, value)) continue;
+        found = print_cell(sheet, GT_COL_TEXT, row);
+        if (!found) found = print_cell(sheet, GT_COL_VALUE, row);
     }
     gt_table_free(sheet);
     gt_interner_free(strings);
     return found;
 }
 
+char *gt_compare_fact(const gt_compare_report *report, const char *name)
+{
+    return find_text(report, GT_SHEET_OVERVIEW, GT_COL_NAME, name);
+}
+
 static void find_verdict(gt_compare_report *report)
 {
-    report->judged = find_text(report, GT_SHEET_OVERVIEW, GT_COL_NAME, "judged_device");
-    report->verdict = find_text(report, GT_SHEET_OVERVIEW, GT_COL_NAME, "verdict");
+    report->judged = gt_compare_fact(report, "judged_device");
+    report->verdict = gt_compare_fact(report, "verdict");
     if (!report->verdict || strcmp(report->verdict, gt_trust_verdict(GT_TRUST_FAIL)) != 0) return;
     report->distrust = find_text(report, GT_SHEET_TRUST, GT_COL_LEVEL, gt_trust_level_name(GT_TRUST_FAIL));
     if (!report->distrust) report->distrust = gt_strdup("the report does not say why");

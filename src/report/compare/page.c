@@ -62,7 +62,7 @@ void gt_compare_add_page(const gt_compare_report reports[2], const gt_table_list
     gt_messages messages = gt_messages_of(&shown, renames, GT_LENGTH(renames));
     char *title = gt_format("%s \u2192 %s", reports[0].tag, reports[1].tag);
     gt_buffer answers = {0}, facts = {0};
-    gt_compare_answers_json(reports, 2, tables, &answers);
+    gt_compare_json(reports, 2, tables, &(gt_table_list){0}, NULL, &answers);
     add_facts(reports, sources, tables, options, reason, &facts);
     bool is_same = reports[0].origin == reports[1].origin;
     const gt_page page = {.kind = GT_PAGE_COMPARE,

@@ -336,26 +336,16 @@ static void print_bar(const bar_lines *lines, const char *label, const char *num
     gt_buffer_free(&line);
 }
 
-static const char *cell_text(const gt_table *sheet, gt_col column, size_t row)
-{
-    return gt_interner_get(sheet->strings, gt_table_column(sheet, column)->texts[row]).bytes;
-}
-
-static double cell_number(const gt_table *sheet, gt_col column, size_t row)
-{
-    return gt_column_number(gt_table_column(sheet, column), row);
-}
-
 static bool is_step(const gt_table *sheet, size_t row)
 {
-    return strcmp(cell_text(sheet, GT_COL_KIND, row), "step") == 0;
+    return strcmp(gt_compare_text(sheet, GT_COL_KIND, row), "step") == 0;
 }
 
 static char *label_of(const gt_table *sheet, size_t row)
 {
-    const char *text = cell_text(sheet, GT_COL_CONTRIBUTION, row);
+    const char *text = gt_compare_text(sheet, GT_COL_CONTRIBUTION, row);
     if (!is_step(sheet, row)) return gt_strdup(text);
-    return gt_format("%s of %s", text, cell_text(sheet, GT_COL_WHAT, row));
+    return gt_format("%s of %s", text, gt_compare_text(sheet, GT_COL_WHAT, row));
 }
 
 /* Makes room for the longest label and the longest bar. */
@@ -366,7 +356,7 @@ static bar_lines measure(const gt_terminal *terminal, const gt_table *sheet, siz
         char *label = label_of(sheet, row);
         size_t width = gt_display_width((gt_str){label, strlen(label)});
         if (width > lines.label_width) lines.label_width = width;
-        lines.full_ms = fmax(lines.full_ms, cell_number(sheet, GT_COL_CUMULATIVE_MS, row));
+        lines.full_ms = fmax(lines.full_ms, gt_compare_number(sheet, GT_COL_CUMULATIVE_MS, row));
         gt_free(label);
     }
     size_t width = usable_width(terminal), others = NUMBER_WIDTH + GAP;
@@ -382,10 +372,11 @@ static void print_rows(const gt_terminal *terminal, const gt_table *sheet, size_
     bar_lines lines = measure(terminal, sheet, begin, end);
     double before = 0;
     for (size_t row = begin; row < end; row++) {
-        double now = cell_number(sheet, GT_COL_CUMULATIVE_MS, row);
+        double now = gt_compare_number(sheet, GT_COL_CUMULATIVE_MS, row);
         char *label = label_of(sheet, row);
-        char *number = is_step(sheet, row) ? gt_format("%.3f", now)
-                                           : gt_format("%+.3f", cell_number(sheet, GT_COL_DELTA_MS, row));
+        char *number = is_step(sheet, row)
+                           ? gt_format("%.3f", now)
+                           : gt_format("%+.3f", gt_compare_number(sheet, GT_COL_DELTA_MS, row));
         print_bar(&lines, label, number, is_step(sheet, row) ? 0 : before, now);
         before = now;
         gt_free(label);
@@ -396,11 +387,13 @@ static void print_rows(const gt_terminal *terminal, const gt_table *sheet, size_
 /* "slower: aten::mm: nvjet_... -> sm80_xmma_...": which kernels; of idle time, where in the program. */
 static void print_detail(const gt_terminal *terminal, const gt_table *sheet, size_t row)
 {
-    const char *a = cell_text(sheet, GT_COL_A_DETAIL, row), *b = cell_text(sheet, GT_COL_B_DETAIL, row);
-    bool longer = cell_number(sheet, GT_COL_DELTA_MS, row) > 0;
-    bool one = strcmp(cell_text(sheet, GT_COL_KIND, row), "idle") == 0 || strcmp(a, b) == 0 || !*a || !*b;
+    const char *a = gt_compare_text(sheet, GT_COL_A_DETAIL, row),
+               *b = gt_compare_text(sheet, GT_COL_B_DETAIL, row);
+    bool longer = gt_compare_number(sheet, GT_COL_DELTA_MS, row) > 0;
+    bool one =
+        strcmp(gt_compare_text(sheet, GT_COL_KIND, row), "idle") == 0 || strcmp(a, b) == 0 || !*a || !*b;
     gt_buffer line = {0};
-    add_cut(&line, terminal, cell_text(sheet, GT_COL_CONTRIBUTION, row), usable_width(terminal) / 2);
+    add_cut(&line, terminal, gt_compare_text(sheet, GT_COL_CONTRIBUTION, row), usable_width(terminal) / 2);
     size_t used = gt_display_width(gt_buffer_str(&line)) + strlen(": "), rest = usable_width(terminal) - used;
     gt_buffer_add_cstr(&line, ": ");
     if (one) {
@@ -418,19 +411,28 @@ static void print_detail(const gt_terminal *terminal, const gt_table *sheet, siz
 static void print_details(const gt_terminal *terminal, const gt_table *sheet, size_t begin, size_t end)
 {
     for (size_t row = begin, shown = 0; row < end && shown < DETAILS_MAX; row++) {
-        if (!*cell_text(sheet, GT_COL_A_DETAIL, row) && !*cell_text(sheet, GT_COL_B_DETAIL, row)) continue;
+        if (!*gt_compare_text(sheet, GT_COL_A_DETAIL, row) && !*gt_compare_text(sheet, GT_COL_B_DETAIL, row))
+            continue;
         if (!shown++) fprintf(terminal->file, "Largest:\n");
         print_detail(terminal, sheet, row);
     }
 }
 
+size_t gt_compare_waterfall_end(const gt_table *sheet, size_t begin)
+{
+    const int64_t *orders = gt_table_column(sheet, GT_COL_ORDER)->ints;
+    size_t end = begin + 1;
+    while (end < sheet->row_count && orders[end] > 0) end++;
+    return end;
+}
+
 void gt_compare_print_waterfall(const gt_terminal *terminal, const gt_table *sheet)
 {
     for (size_t begin = 0, end; begin < sheet->row_count; begin = end) {
-        const int64_t *orders = gt_table_column(sheet, GT_COL_ORDER)->ints;
-        for (end = begin + 1; end < sheet->row_count && orders[end] > 0;) end++;
-        char *heading = gt_format("Why %s differs from %s, in ms", cell_text(sheet, GT_COL_WHAT, end - 1),
-                                  cell_text(sheet, GT_COL_WHAT, begin));
+        end = gt_compare_waterfall_end(sheet, begin);
+        char *heading =
+            gt_format("Why %s differs from %s, in ms", gt_compare_text(sheet, GT_COL_WHAT, end - 1),
+                      gt_compare_text(sheet, GT_COL_WHAT, begin));
         fputc('\n', terminal->file);
         gt_terminal_heading(terminal, heading);
         print_rows(terminal, sheet, begin, end);

@@ -10,6 +10,63 @@
 #include <math.h>
 #include <string.h>
 
+/* ---- colours ---- */
+
+/* Those that the page has in its light theme (page/web/colors.js), so that GEMM and idle time look the same
+ * everywhere. Idle time is hatched: a grey and a direction per cause, and the largest cause has the accent.
+ */
+static const uint32_t category_colors[GT_CATEGORIES] = {
+    [GT_CATEGORY_GEMM] = 0x0072b2,          [GT_CATEGORY_ATTENTION] = 0x56b4e9,
+    [GT_CATEGORY_CONVOLUTION] = 0x004d80,   [GT_CATEGORY_NORMALISATION] = 0x009e73,
+    [GT_CATEGORY_ELEMENTWISE] = 0x7fc8a9,   [GT_CATEGORY_REDUCTION] = 0xb884c4,
+    [GT_CATEGORY_OPTIMIZER] = 0xe69f00,     [GT_CATEGORY_OTHER] = 0x8a8f98,
+    [GT_CATEGORY_COMMUNICATION] = 0xd55e00, [GT_CATEGORY_COPY] = 0xe3d200,
+};
+
+/* Halfway to white. */
+static uint32_t lighter(uint32_t color)
+{
+    return (color >> 1 & 0x7f7f7f) + 0x808080;
+}
+
+/* Lighter each time. */
+static gt_chart_fill overview_category_fill(gt_category category, size_t repetition)
+{
+    uint32_t color = category_colors[category];
+    for (size_t i = 0; i < repetition && i < 2; i++) color = lighter(color);
+    return (gt_chart_fill){.color = color};
+}
+
+enum { LIGHT_GREY, DARK_GREY, ACCENT };
+static const struct {
+    uint32_t ground, line;
+} hatches[] = {
+    [LIGHT_GREY] = {0xeceef0, 0xa9aeb6}, [DARK_GREY] = {0xd3d7dc, 0x8f959e}, [ACCENT] = {0xf9d9d3, 0xbf3b2b}};
+
+static const struct {
+    const char *cause;
+    int grey;
+    const char *pattern;
+} cause_looks[] = {
+    {"launch", LIGHT_GREY, "ltUpDiag"},      {"sync", LIGHT_GREY, "ltDnDiag"},
+    {"data", DARK_GREY, "ltUpDiag"},         {"cpu_op", DARK_GREY, "ltDnDiag"},
+    {"python", LIGHT_GREY, "ltVert"},        {"untraced", LIGHT_GREY, "ltHorz"},
+    {"alloc", DARK_GREY, "ltVert"},          {"module", DARK_GREY, "ltHorz"},
+    {"copy", LIGHT_GREY, "openDmnd"},        {"profiler", DARK_GREY, "openDmnd"},
+    {"device_gap", LIGHT_GREY, "lgGrid"},    {"dependency", DARK_GREY, "lgGrid"},
+    {"device_wait", LIGHT_GREY, "dashVert"}, {"collective", DARK_GREY, "dashVert"},
+};
+
+static gt_chart_fill overview_cause_fill(gt_str cause, bool is_largest)
+{
+    for (size_t i = 0; i < GT_LENGTH(cause_looks); i++) {
+        if (!gt_str_equals(cause, cause_looks[i].cause)) continue;
+        int shade = is_largest ? ACCENT : cause_looks[i].grey;
+        return (gt_chart_fill){cause_looks[i].pattern, hatches[shade].line, hatches[shade].ground};
+    }
+    return (gt_chart_fill){.color = hatches[is_largest ? ACCENT : LIGHT_GREY].ground};
+}
+
 enum { PARTS_SHOWN = 24, CAUSES_SHOWN = 10, RANKS_SHOWN = 64 };
 enum { CHARACTER_PIXELS = 6, BAR_PIXELS = 650, TITLE_ROWS = 2, AXIS_ROWS = 2 };
 enum { REST_ROW = GT_TOP_KERNELS + 2 };      /* below the cells of kernels */
@@ -41,21 +98,12 @@ static char *keep(gt_dashboard *dashboard, gt_buffer *text)
 
 /* ---- where the time goes ---- */
 
-/* What a part of the sheet balance is called, and how it looks. */
-typedef struct part_look {
-    size_t seen[GT_PAGE_CATEGORIES];
-    bool has_cause;
-} part_look;
-
-static gt_chart_fill fill_of_part(part_look *look, gt_str part, gt_str kind)
+static gt_chart_fill fill_of_part(bool *has_cause, gt_str part, gt_str kind)
 {
-    bool is_first = !look->has_cause;
-    if (gt_str_equals(kind, "idle")) {
-        look->has_cause = true;
-        return gt_overview_cause_fill(part, is_first);
-    }
-    gt_page_category category = gt_page_category_of_part(part);
-    return gt_overview_category_fill(category, look->seen[category]++);
+    if (!gt_str_equals(kind, "idle")) return overview_category_fill(gt_category_named(part), 0);
+    bool is_first = !*has_cause;
+    *has_cause = true;
+    return overview_cause_fill(part, is_first);
 }
 
 /* A label only where it fits. */
@@ -68,13 +116,13 @@ static gt_chart_label label_of_part(const char *name, double pct)
 
 /* Returns whether the part is large enough to be seen. */
 static bool add_part(gt_dashboard *dashboard, gt_chart *chart, const gt_table *balance, size_t row,
-                     part_look *look)
+                     bool *has_cause)
 {
     gt_str part = gt_answers_cell(balance, GT_COL_PART, row),
            kind = gt_answers_cell(balance, GT_COL_KIND, row);
     double pct = number_at(balance, GT_COL_PCT, row);
     char *name = gt_overview_line(&dashboard->texts, part, 40);
-    gt_chart_fill fill = fill_of_part(look, part, kind);
+    gt_chart_fill fill = fill_of_part(has_cause, part, kind);
     if (gt_str_equals(kind, "idle")) name = gt_arena_format(&dashboard->texts, "idle: %s", name);
     if (pct < smallest_part_pct || chart->series_count == PARTS_SHOWN) return false;
     gt_chart_add_series(chart,
@@ -93,7 +141,7 @@ static void add_rest(gt_dashboard *dashboard, gt_chart *chart, double pct)
     gt_dashboard_add_number(dashboard, REST_ROW, GT_OVERVIEW_HELPERS + 1, GT_LOOK_NUMBER, pct);
     gt_chart_add_series(chart, (gt_chart_series){.name = "small parts",
                                                  .values = {NULL, GT_OVERVIEW_HELPERS + 1, REST_ROW, 1},
-                                                 .fill = gt_overview_cause_fill((gt_str){"", 0}, false)});
+                                                 .fill = overview_cause_fill((gt_str){"", 0}, false)});
 }
 
 /* "GEMM 19.1 %, idle: data 57.9 %" */
@@ -130,10 +178,10 @@ size_t gt_overview_add_parts(gt_dashboard *dashboard, const gt_table_list *table
     const gt_table *balance = gt_answers_sheet(&answers, GT_SHEET_BALANCE);
     if (!balance) return 0;
     gt_chart *chart = gt_dashboard_add_chart(dashboard, title_of_parts(dashboard, &answers));
-    part_look look = {0};
+    bool has_cause = false;
     double rest_pct = 0;
     for (size_t i = 0; i < balance->row_count; i++)
-        if (!add_part(dashboard, chart, balance, i, &look))
+        if (!add_part(dashboard, chart, balance, i, &has_cause))
             rest_pct += fmax(number_at(balance, GT_COL_PCT, i), 0);
     add_rest(dashboard, chart, rest_pct);
     chart->description = describe_parts(dashboard, chart);
@@ -172,7 +220,7 @@ size_t gt_overview_add_causes(gt_dashboard *dashboard, const gt_table_list *tabl
     if (!count) return 0;
     gt_chart_fill *fills = gt_arena_alloc(&dashboard->texts, count * sizeof *fills);
     for (size_t i = 0; i < count; i++)
-        fills[i] = gt_overview_cause_fill(gt_answers_cell(causes, GT_COL_CAUSE, i), i == 0);
+        fills[i] = overview_cause_fill(gt_answers_cell(causes, GT_COL_CAUSE, i), i == 0);
     gt_chart *chart = gt_dashboard_add_chart(dashboard, "Why the GPU is idle");
     chart->axis = gt_arena_format(&dashboard->texts, "ms %s", gt_answers_per(&answers));
     chart->description = describe_rows(dashboard, causes, GT_COL_CAUSE, GT_COL_MS, count, "ms");
@@ -205,8 +253,7 @@ static void add_kernel_cells(gt_dashboard *dashboard, const gt_top_kernel *top, 
     for (size_t i = 0; i < count; i++) {
         gt_dashboard_add_text(dashboard, i + 1, NAME, GT_LOOK_NAME, top[i].label);
         gt_dashboard_add_number(dashboard, i + 1, TIME, GT_LOOK_NUMBER, top[i].ms);
-        gt_dashboard_add_text(dashboard, i + 1, CATEGORY, GT_LOOK_NAME,
-                              gt_page_category_name(top[i].category));
+        gt_dashboard_add_text(dashboard, i + 1, CATEGORY, GT_LOOK_NAME, gt_category_name(top[i].category));
     }
 }
 
@@ -225,7 +272,7 @@ size_t gt_overview_add_kernels(gt_dashboard *dashboard, const gt_table_list *tab
     if (!count) return 0;
     add_kernel_cells(dashboard, top, count);
     gt_chart_fill *fills = gt_arena_alloc(&dashboard->texts, count * sizeof *fills);
-    for (size_t i = 0; i < count; i++) fills[i] = gt_overview_category_fill(top[i].category, 0);
+    for (size_t i = 0; i < count; i++) fills[i] = overview_category_fill(top[i].category, 0);
     gt_chart *chart = gt_dashboard_add_chart(dashboard, "Top kernels");
     chart->axis = "ms in the whole trace";
     chart->description = describe_kernels(dashboard, top, count);
@@ -302,7 +349,7 @@ static void add_rank_causes(gt_dashboard *dashboard, gt_chart *chart, const gt_t
         if (!cause.len) continue;
         add_rank_part(chart, ranks, gt_col_named(ranks->columns[c].name),
                       gt_arena_format(&dashboard->texts, "idle: %.*s", (int)cause.len, cause.bytes),
-                      gt_overview_cause_fill(cause, c == largest));
+                      overview_cause_fill(cause, c == largest));
     }
 }
 
@@ -319,11 +366,12 @@ size_t gt_overview_add_ranks(gt_dashboard *dashboard, const gt_table_list *table
             ? gt_arena_format(&dashboard->texts, "What the step of each rank is made of (%zu of %zu)", count,
                               ranks->row_count)
             : "What the step of each rank is made of");
-    add_rank_part(chart, ranks, GT_COL_COMPUTE_MS, "computation", gt_overview_category_fill(GT_PAGE_GEMM, 0));
+    add_rank_part(chart, ranks, GT_COL_COMPUTE_MS, "computation",
+                  overview_category_fill(GT_CATEGORY_GEMM, 0));
     add_rank_part(chart, ranks, GT_COL_EXPOSED_COMM_MS, "communication",
-                  gt_overview_category_fill(GT_PAGE_COMMUNICATION, 0));
+                  overview_category_fill(GT_CATEGORY_COMMUNICATION, 0));
     add_rank_part(chart, ranks, GT_COL_EXPOSED_WAIT_MS, "waiting for ranks",
-                  gt_overview_category_fill(GT_PAGE_COMMUNICATION, 1));
+                  overview_category_fill(GT_CATEGORY_COMMUNICATION, 1));
     add_rank_causes(dashboard, chart, ranks);
     chart->axis = gt_arena_format(&dashboard->texts, "rank, ms %s", gt_answers_per(&answers));
     chart->description = gt_answers_text(&answers, "all_ranks");
@@ -358,7 +406,7 @@ size_t gt_overview_add_blame(gt_dashboard *dashboard, const gt_table_list *table
                         (gt_chart_series){.name = "share of waiting",
                                           .labels = {ranks, gt_table_find(ranks, GT_COL_RANK), 0, count},
                                           .values = {ranks, blame, 0, count},
-                                          .fill = gt_overview_category_fill(GT_PAGE_COMMUNICATION, 0),
+                                          .fill = overview_category_fill(GT_CATEGORY_COMMUNICATION, 0),
                                           .label = GT_LABEL_VALUE});
     return chart->rows;
 }

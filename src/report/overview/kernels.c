@@ -2,12 +2,10 @@
  * one kernel count together. Linear in rows. */
 #include "report/overview/overview.h"
 
+#include "base/buffer.h"
 #include "base/map.h"
-#include "page/work_parts.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
-#include "trace/communication.h"
-#include "trace/copy_names.h"
 #include "trace/rocprof/rocprof.h"
 
 #include <math.h>
@@ -18,7 +16,7 @@ enum { LABEL_MAX = 42 };
 /* Where a report has its kernels. */
 typedef struct kernel_source {
     gt_sheet sheet;
-    gt_col name, time, category;
+    gt_col name, time;
     gt_col op; /* no name: there is none */
     double ms_per_unit;
 } kernel_source;
@@ -28,18 +26,15 @@ static const kernel_source sources[] = {
     {.sheet = GT_SHEET_KERNEL_SUMMARY,
      .name = GT_COL_KERNEL_NAME,
      .time = GT_COL_KERNEL_DURATION_US_SUM,
-     .category = GT_COL_PARENT_OP_CATEGORY,
      .op = GT_COL_PARENT_CPU_OP,
      .ms_per_unit = 1e-3},
     {.sheet = GT_SHEET_KERNEL_SUMMARY,
      .name = GT_COL_NAME,
      .time = GT_COL_TOTAL_KERNEL_TIME_MS,
-     .category = GT_COL_CATEGORY,
      .ms_per_unit = 1},
     {.sheet = GT_SHEET_KERNEL_LAUNCHERS_SUMMARY,
      .name = GT_COL_NAME,
      .time = GT_COL_TOTAL_DIRECT_KERNEL_TIME_MS,
-     .category = GT_COL_CATEGORIES,
      .ms_per_unit = 1},
 };
 
@@ -113,47 +108,12 @@ static size_t select_top(kernel_list *kernels)
     return count;
 }
 
-/* ---- categories ---- */
-
-/* A string cell, or the first of a list of strings; "" if there is none. */
-static gt_str first_text(const gt_table *table, gt_col column, size_t row)
+/* A string cell; "" if there is none. */
+static gt_str text_at(const gt_table *table, gt_col column, size_t row)
 {
     size_t index = column.name ? gt_table_find(table, column) : SIZE_MAX;
-    if (index == SIZE_MAX) return (gt_str){"", 0};
-    const gt_column *cells = &table->columns[index];
-    if (gt_column_is_null(cells, row)) return (gt_str){"", 0};
-    if (cells->type == GT_TYPE_STRING) return gt_interner_get(table->strings, cells->texts[row]);
-    bool is_list = cells->type == GT_TYPE_LIST && cells->items->type == GT_TYPE_STRING;
-    if (!is_list || gt_list_begin_of(cells, row) == gt_list_end_of(cells, row)) return (gt_str){"", 0};
-    return gt_interner_get(table->strings, cells->items->texts[gt_list_begin_of(cells, row)]);
-}
-
-typedef struct category_finder {
-    gt_interner *strings;
-    gt_page_categories *categories;
-    gt_comm_kernels *communication;
-} category_finder;
-
-static uint32_t add_string(category_finder *finder, gt_str text)
-{
-    return text.len ? gt_interner_add(finder->strings, text.bytes, text.len) : GT_STR_NONE;
-}
-
-/* Sheets of kernels do not tell copies from kernels. */
-static bool is_copy(gt_str name)
-{
-    return gt_is_copy_kernel(name) || gt_str_starts_with(name, "Memcpy") ||
-           gt_str_starts_with(name, "Memset");
-}
-
-static gt_page_category category_of(category_finder *finder, gt_str name, gt_str op, gt_str category)
-{
-    gt_page_kernel asked = {.name = gt_interner_add(finder->strings, name.bytes, name.len),
-                            .kind = is_copy(name) ? GT_KIND_MEMCPY : GT_KIND_KERNEL,
-                            .communicates = gt_comm_family(finder->communication, name) != NULL ||
-                                            gt_str_equals(category, "COMM")};
-    return gt_page_categories_find(finder->categories, add_string(finder, op), add_string(finder, category),
-                                   &asked, false);
+    if (index == SIZE_MAX || table->columns[index].type != GT_TYPE_STRING) return (gt_str){"", 0};
+    return gt_interner_get(table->strings, table->columns[index].texts[row]);
 }
 
 /* ---- labels ---- */
@@ -239,21 +199,14 @@ size_t gt_overview_top_kernels(const gt_table_list *tables, gt_arena *texts,
     if (!table) return 0;
     kernel_list kernels = find_kernels(table, source);
     size_t count = select_top(&kernels);
-    category_finder finder = {.strings = gt_interner_new()};
-    finder.categories = gt_page_categories_new(finder.strings);
-    finder.communication = gt_comm_kernels_new(GT_COMM_TRACELENS | GT_COMM_OTHERS);
     for (size_t i = 0; i < count; i++) {
         const kernel *found = &kernels.items[i];
         gt_str name = gt_interner_get(table->strings, found->name);
-        gt_str op = first_text(table, source->op, found->row);
-        gt_str category = first_text(table, source->category, found->row);
+        gt_str op = text_at(table, source->op, found->row);
         top[i] = (gt_top_kernel){.label = make_label(texts, top, i, name, op),
                                  .ms = found->ms,
-                                 .category = category_of(&finder, name, op, category)};
+                                 .category = gt_category_named(text_at(table, GT_COL_CATEGORY, found->row))};
     }
-    gt_comm_kernels_free(finder.communication);
-    gt_page_categories_free(finder.categories);
-    gt_interner_free(finder.strings);
     gt_free(kernels.items);
     return count;
 }

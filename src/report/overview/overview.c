@@ -106,7 +106,7 @@ static char *sentence_of_ranks(const summary *s)
     const char *text = gt_answers_text(&s->answers, "all_ranks");
     char *line = beginning(&s->dashboard->texts, (gt_str){text, strlen(text)}, HEADLINE_MAX);
     line[0] = (char)toupper((unsigned char)line[0]);
-    return gt_arena_format(&s->dashboard->texts, "%s.", line);
+    return gt_ends_with(line, "...") ? line : gt_arena_format(&s->dashboard->texts, "%s.", line);
 }
 
 /* The sentence of the page, in which words to be bold are between asterisks. */
@@ -130,7 +130,7 @@ static char *reason(const summary *s)
     bool has_failure = false;
     for (size_t row = 0; trust && row < trust->row_count; row++) {
         gt_str level = gt_answers_cell(trust, GT_COL_LEVEL, row);
-        if (gt_str_equals(level, "ok")) continue;
+        if (gt_str_equals(level, "ok") || gt_str_equals(level, "note")) continue;
         bool fails = gt_str_equals(level, "fail");
         if (!count++ || (fails && !has_failure)) first = row;
         has_failure |= fails;
@@ -202,6 +202,7 @@ static figure_list figures_of_trace(summary *s, const gt_page_measures *m)
 {
     figure_list figures = {0};
     double window = (double)m->window_ns, best_ms = gt_answers_number(&s->answers, "all_fixed_ms");
+    best_ms = fmin(best_ms, gt_answers_number(&s->answers, "step_ms")); /* the replay may take longer */
     add_time_figure(s, &figures, m->has_steps ? "step time" : "time of the window", window / m->window_steps);
     add_share_figure(s, &figures, "GPU busy", window - (double)m->kind_ns[GT_PART_IDLE], window);
     add_time_figure(s, &figures, "exposed communication",
@@ -268,6 +269,10 @@ static void add_finding(summary *s, const gt_table *findings, size_t row)
     add_text(s, s->row, RANK_WIDE, TITLE_WIDE, GT_LOOK_TITLE, title)->rows = title_rows;
     add_text(s, s->row, RANK_WIDE + TITLE_WIDE, GAIN_WIDE, GT_LOOK_GAIN, gt_buffer_str(&gain).bytes);
     s->row += title_rows;
+    double alone_ms = gt_answers_alone_ms(findings, row);
+    if (isfinite(alone_ms))
+        add_text(s, s->row++, RANK_WIDE, ADVICE_WIDE, GT_LOOK_NOTE,
+                 gt_arena_format(texts, "The gain is after the repairs before it; alone %.2f ms.", alone_ms));
     if (where.len) {
         char *place = gt_overview_line(texts, where, NOTE_LINE);
         add_text(s, s->row++, RANK_WIDE, ADVICE_WIDE, GT_LOOK_NOTE, gt_arena_format(texts, "in %s", place));
@@ -285,8 +290,15 @@ static void add_findings(summary *s)
     const char *per = gt_answers_text(&s->answers, "per");
     add_heading(s, "Findings",
                 count ? gt_arena_format(&s->dashboard->texts, "gain per %s, at most", per) : NULL);
-    if (!gt_answers_any_important(&s->answers))
-        add_text(s, s->row++, 0, GT_OVERVIEW_SUMMARY_WIDE, GT_LOOK_TEXT, "No important finding.");
+    if (!gt_answers_any_important(&s->answers)) {
+        gt_buffer line = {0};
+        gt_answers_add_unimportant(&s->answers, &line);
+        char *text = beginning(&s->dashboard->texts, gt_buffer_str(&line), 2 * ADVICE_LINE);
+        size_t rows = count_rows(text, ADVICE_LINE);
+        add_text(s, s->row, 0, GT_OVERVIEW_SUMMARY_WIDE, GT_LOOK_TEXT, text)->rows = rows;
+        s->row += rows;
+        gt_buffer_free(&line);
+    }
     for (size_t i = 0; i < shown; i++) add_finding(s, findings, i);
     if (count > shown)
         add_text(s, s->row++, RANK_WIDE, ADVICE_WIDE, GT_LOOK_NOTE,

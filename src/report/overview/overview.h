@@ -1,4 +1,4 @@
-/* The first sheet of a workbook as people see it: beside the table of facts, the verdict, the most important
+/* The first sheet of a workbook as displayed: next to the table of facts, the verdict, the most important
  * figures, findings and charts.
  *
  *     A to D    the sheet overview as it is in all documents
@@ -8,12 +8,12 @@
  * Everything comes from the other sheets, so it is the same if these come from an index. A sheet as wide as
  * this fits into a window of 1280 pixels at 100 %.
  *
- * Files: overview (the sheet and its texts), charts, kernels (the top ten), fills (colours). */
+ * Files: overview (the sheet and its texts), charts, kernels (the top ten). */
 #ifndef GT_REPORT_OVERVIEW_OVERVIEW_H
 #define GT_REPORT_OVERVIEW_OVERVIEW_H
 
+#include "analysis/categories.h"
 #include "output/dashboard.h"
-#include "page/work.h"
 #include "table/table_list.h"
 
 /* NULL if the report has no findings. The tables must outlive it. */
@@ -44,16 +44,12 @@ size_t gt_overview_add_causes(gt_dashboard *dashboard, const gt_table_list *tabl
 size_t gt_overview_add_blame(gt_dashboard *dashboard, const gt_table_list *tables, size_t row);
 size_t gt_overview_add_kernels(gt_dashboard *dashboard, const gt_table_list *tables, size_t row);
 
-/* fills.c: colours with the same meaning as on the page (page/web/colors.js). */
-gt_chart_fill gt_overview_category_fill(gt_page_category category, size_t repetition); /* lighter each time */
-gt_chart_fill gt_overview_cause_fill(gt_str cause, bool is_largest);
-
 /* kernels.c: the kernels with the most time. */
 enum { GT_TOP_KERNELS = 10 };
 typedef struct gt_top_kernel {
     char *label; /* unique among them */
     double ms;   /* in the whole trace */
-    gt_page_category category;
+    gt_category category;
 } gt_top_kernel;
 /* Returns how many there are; labels are in `texts`. */
 size_t gt_overview_top_kernels(const gt_table_list *tables, gt_arena *texts,

@@ -1,11 +1,9 @@
 /* Which kernels of a PyTorch trace are communication, and which look like it. */
 #include "report/pytorch/parts.h"
 
-#include "analysis/pytorch/event_rows.h"
 #include "base/log.h"
 #include "base/memory.h"
-
-#include <stdlib.h>
+#include "trace/pytorch/event_rows.h"
 
 typedef struct comm_search {
     const gt_linked_view *trace;

@@ -20,25 +20,13 @@ typedef struct gt_sheet_inputs {
     gt_launchers launchers;
     gt_phases *phases;     /* NULL: not asked for */
     gt_overlaps *overlaps; /* NULL: not asked for */
-    double total_ms;
+    double total_ms, computation_ms;
 } gt_sheet_inputs;
 
 /* Adds all sheets but those of other programs. Sets the members after `options`, and frees them. */
 bool gt_add_sheets(gt_sheet_inputs *in, gt_table_list *tables, gt_error *error);
 /* Sheets without rows are omitted. */
 void gt_add_if_any(gt_table_list *tables, gt_table *table);
-
-/* ---- phases of inference (phase_sheets.c) ---- */
-
-/* ops_summary_prefill and ops_summary_decode. */
-void gt_add_phase_op_sheets(const gt_linked_view *trace, const gt_launchers *launchers,
-                            const gt_phases *phases, const gt_pytorch_options *options,
-                            gt_table_list *tables);
-/* kernel_summary_prefill and kernel_summary_decode. */
-void gt_add_phase_kernel_sheets(const gt_pytorch_kernels *kernels, const gt_launchers *launchers,
-                                gt_phases *phases, const gt_pytorch_options *options, gt_table_list *tables);
-void gt_say_no_phase_ops(const gt_pytorch_options *options); /* for a trace without ops */
-void gt_warn_about_training(const gt_linked_view *trace);    /* if the trace looks like it */
 
 /* ---- communication (communication.c) ---- */
 

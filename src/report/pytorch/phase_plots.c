@@ -1,5 +1,5 @@
 /* Drawing the plots of phases. Most are lists of horizontal bars, one panel per phase, because names of ops
- * are long and have room only beside their bars. */
+ * are long and have room only next to their bars. */
 #include "report/pytorch/phase_plots.h"
 
 #include "analysis/phases/phases.h"
@@ -62,7 +62,7 @@ typedef struct plots {
 typedef struct bar {
     char *name; /* owned */
     double value;
-    char *text; /* owned: the value for people */
+    char *text; /* owned: the value as displayed */
     uint32_t colour;
 } bar;
 

@@ -6,7 +6,6 @@
 #include "report/extra_sheets.h"
 #include "schema/sheets.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 gt_pytorch_options gt_pytorch_options_default(void)
@@ -20,7 +19,7 @@ gt_pytorch_options gt_pytorch_options_default(void)
 
 bool gt_pytorch_needs_python(const gt_pytorch_options *options)
 {
-    return options->detect_recompute || options->call_stack;
+    return options->detect_recompute || options->call_stack || options->by_module || options->captures;
 }
 
 /* ---- extra sheets ---- */

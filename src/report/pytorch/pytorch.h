@@ -44,25 +44,37 @@ typedef struct gt_pytorch_options {
     bool overlap_info;     /* the *_kl_overlap sheets */
     bool detect_recompute; /* is_recompute columns; needs python functions in the trace */
     bool first_occurrence;
-    bool call_stack; /* needs python functions in the trace */
-    bool pseudo_ops; /* recognize ops that the trace does not name */
-    bool phases;     /* the sheets of prefill and decode */
+    bool call_stack;         /* needs python functions in the trace */
+    bool pseudo_ops;         /* recognize ops that the trace does not name */
+    bool inference;          /* the sheets of TraceLens' report on inference: none of backward passes */
+    bool by_module;          /* group ops by nn.Module; needs python functions in the trace */
+    bool captures;           /* captures of graphs are merged into the trace; likewise */
+    bool hide_stacks;        /* no call stacks among the details of kernels without call_stack */
+    gt_buffer *kernel_check; /* gets the text of gt_kernel_check; NULL: not wanted */
+    bool phases;             /* the sheets of prefill and decode */
     gt_phase_options phase_options;
     const gt_gpu_arch *gpu_arch; /* for roofline columns; may be NULL */
     const char *python_path;     /* runs a GEMM simulator; NULL: "python" */
     int64_t python_timeout_s;    /* of the extension, and of one run of the simulator; 0: none */
     bool extra_sheets;           /* sheets that TraceLens does not have */
-    bool extra;                  /* the sheets of extra_sheets.h, as rank 0 */
+    bool serving_sheets;         /* those of analysis/serving/sheets.h, which need the list of steps */
+    bool graph_ops;              /* kernels of replayed graphs belong to ops (graphs.h) */
+    const char **eager_traces;   /* of the same model without graphs; gt_report_options_free frees the list */
+    size_t eager_trace_count, eager_trace_capacity;
+    const char *capture_folder; /* with captures of the graphs; NULL: none */
+    bool needs_captures;        /* a folder without captures is an error */
+    bool extra;                 /* the sheets of extra_sheets.h, as rank 0 */
     gt_hta_options extra_options;
     /* A second trace, read with the same options, for diff_stats; may be NULL. */
     gt_pytorch_linked *comparison;
     const gt_extension_source *extension; /* a Python extension to run; may be NULL */
-    bool reference_messages; /* the words of TraceLens, also where they do not fit what is written */
+    bool reference_messages; /* the messages of TraceLens, also where they do not fit what is written */
+    bool params_as_text;     /* parameters of ops as pandas prints them */
     bool legacy_names;       /* the old names ops_all, short_kernels_histogram, short_kernels_all_details */
 } gt_pytorch_options;
 
 gt_pytorch_options gt_pytorch_options_default(void);
-/* Whether the trace must be read with its python functions. */
+/* Whether the traces must be read with their python functions. */
 bool gt_pytorch_needs_python(const gt_pytorch_options *options);
 
 /* Adds the sheets to `tables`. Their string ids are those of the trace: free the tables before the trace.
@@ -77,7 +89,7 @@ gt_comm_uses gt_pytorch_find_communication(const gt_linked_view *trace, const gt
 
 /* What the summary shows of the trace; `options` are those that the tables were made with. */
 gt_summary_facts gt_pytorch_find_facts(const gt_pytorch_linked *trace, const gt_pytorch_options *options);
-/* A short view of the report for people. */
+/* A summary of the report for the terminal. */
 void gt_pytorch_print_summary(FILE *out, const gt_summary_facts *facts, const gt_pytorch_options *options,
                               const gt_table_list *tables, int width, bool utf8);
 /* The same for sheets with findings, which come first: at most 60 lines with those that name the files,

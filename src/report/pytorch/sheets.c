@@ -6,10 +6,111 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/team.h"
+#include "schema/sheets.h"
 #include "table/side_by_side.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- sheets of phases ---- */
+
+static const struct {
+    gt_phase phase;
+    const char *name, *reference_name;
+    gt_sheet op_sheet, kernel_sheet;
+} phases_shown[] = {
+    {GT_PHASE_PREFILL, "prefill", "Prefill", GT_SHEET_OPS_SUMMARY_PREFILL, GT_SHEET_KERNEL_SUMMARY_PREFILL},
+    {GT_PHASE_DECODE, "decode", "Decode", GT_SHEET_OPS_SUMMARY_DECODE, GT_SHEET_KERNEL_SUMMARY_DECODE},
+};
+enum { PHASES_SHOWN = GT_LENGTH(phases_shown) };
+
+static void say_making(const gt_pytorch_options *options, const char *sheets)
+{
+    if (options->reference_messages) gt_info("Generating inference phase %s...", sheets);
+}
+
+static void say_no_ops(const gt_pytorch_options *options, size_t phase)
+{
+    if (options->reference_messages)
+        gt_info("⚠ No %s phase operations found in launchers", phases_shown[phase].reference_name);
+    else
+        gt_info("no op belongs to %s, so there is no sheet %s", phases_shown[phase].name,
+                phases_shown[phase].op_sheet.name);
+}
+
+/* for a trace without ops */
+static void say_no_phase_ops(const gt_pytorch_options *options)
+{
+    say_making(options, "kernel launcher summaries");
+    if (options->reference_messages)
+        for (size_t i = 0; i < PHASES_SHOWN; i++) say_no_ops(options, i);
+    else
+        gt_info("the trace has no ops, so there are no sheets ops_summary_prefill and ops_summary_decode");
+}
+
+/* ops_summary_prefill and ops_summary_decode. */
+static void add_phase_op_sheets(const gt_linked_view *trace, const gt_launchers *launchers,
+                                const gt_phases *phases, const gt_pytorch_options *options,
+                                gt_table_list *tables)
+{
+    say_making(options, "kernel launcher summaries");
+    for (size_t i = 0; i < PHASES_SHOWN; i++) {
+        gt_table *sheet =
+            gt_phase_ops_summary(trace, launchers, phases, phases_shown[i].phase, phases_shown[i].op_sheet);
+        if (!sheet->row_count) {
+            say_no_ops(options, i);
+            gt_table_free(sheet);
+            continue;
+        }
+        if (options->reference_messages)
+            gt_info("✓ Generated %s launcher summary with %zu operations", phases_shown[i].reference_name,
+                    sheet->row_count);
+        gt_table_list_add(tables, sheet);
+    }
+}
+
+static void say_no_kernels(const gt_pytorch_options *options, size_t phase)
+{
+    if (options->reference_messages)
+        gt_info("⚠ No %s phase kernels found", phases_shown[phase].reference_name);
+    else
+        gt_info("no kernel belongs to %s, so there is no sheet %s", phases_shown[phase].name,
+                phases_shown[phase].kernel_sheet.name);
+}
+
+/* kernel_summary_prefill and kernel_summary_decode. */
+static void add_phase_kernel_sheets(const gt_pytorch_kernels *kernels, const gt_launchers *launchers,
+                                    gt_phases *phases, const gt_pytorch_options *options,
+                                    gt_table_list *tables)
+{
+    say_making(options, "kernel summaries");
+    uint8_t *kernel_phases = gt_phases_of_kernels(phases);
+    for (size_t i = 0; i < PHASES_SHOWN; i++) {
+        gt_table *sheet = gt_phase_kernel_summary(kernels, launchers, kernel_phases, phases_shown[i].phase,
+                                                  phases_shown[i].kernel_sheet);
+        if (!sheet->row_count) {
+            say_no_kernels(options, i);
+            gt_table_free(sheet);
+            continue;
+        }
+        if (options->reference_messages)
+            gt_info("✓ Generated %s kernel summary with %zu groups", phases_shown[i].reference_name,
+                    sheet->row_count);
+        gt_table_list_add(tables, sheet);
+    }
+    gt_free(kernel_phases);
+}
+
+/* if the trace looks like it */
+static void warn_about_training(const gt_linked_view *trace)
+{
+    uint32_t sign = gt_phases_sign_of_training(trace);
+    if (sign == GT_STR_NONE) return;
+    gt_str name = gt_interner_get(trace->strings, sign);
+    gt_warn("the trace looks like training, because it has %.*s; prefill and decode exist only in "
+            "inference, so the phases mean nothing",
+            (int)(name.len < 100 ? name.len : 100), name.bytes);
+}
 
 void gt_add_if_any(gt_table_list *tables, gt_table *table)
 {
@@ -38,8 +139,7 @@ static bool add_kernel_sheets(const gt_sheet_inputs *in, const gt_linked_view *t
     bool made = true;
     bool summary = options->kernel_summary || (trace->gpu_only && options->gpu_only_kernel_summary);
     if (summary) gt_add_if_any(tables, gt_pytorch_kernel_summary(&kernels, &in->launchers, in->total_ms));
-    if (summary && in->phases)
-        gt_add_phase_kernel_sheets(&kernels, &in->launchers, in->phases, options, tables);
+    if (summary && in->phases) add_phase_kernel_sheets(&kernels, &in->launchers, in->phases, options, tables);
     if (options->extra_sheets) gt_add_if_any(tables, gt_pytorch_memory_copies(trace, &in->devices));
     if (options->short_kernel_study) {
         const gt_pytorch_short_options study = {.threshold_us = options->short_threshold_us,
@@ -63,7 +163,10 @@ static void add_op_sheets(const gt_sheet_inputs *in, const gt_linked_view *trace
     gt_unique_args_options unique = {.by_num_kernels = options->group_by_num_kernels,
                                      .first_occurrence = options->first_occurrence,
                                      .topk = options->topk_ops.given ? options->topk_ops.rows : GT_ALL_OPS};
-    gt_ops *ops = gt_ops_new(trace, &in->launchers, in->extension);
+    gt_ops *ops = gt_ops_new(trace, &in->launchers,
+                             (gt_ops_options){.extension = in->extension,
+                                              .by_module = options->by_module,
+                                              .subtree_count = options->inference});
     gt_add_if_any(tables, gt_ops_summary_by_category(ops));
     gt_add_if_any(tables, gt_ops_summary(ops));
     gt_add_if_any(tables, gt_ops_unique_args(ops, unique));
@@ -79,7 +182,9 @@ static bool add_comparison(const gt_linked_view *trace, gt_unified *unified, gt_
     const char *debug = getenv("TRACELENS_DEBUG");
     gt_diff_tree *tree = gt_diff_tree_new(trace, gt_pytorch_view(options->comparison), error);
     if (!tree) return false;
-    gt_diff_stats stats = gt_diff_stats_make(tree, debug && strcmp(debug, "1") == 0);
+    gt_diff_stats stats =
+        gt_diff_stats_make(tree, (gt_diff_stats_options){.explain = debug && strcmp(debug, "1") == 0,
+                                                         .repeat_grafts = options->inference});
     gt_diff_add_columns(summary, unified, &stats);
     gt_add_if_any(tables, gt_diff_stats_sheet(&stats));
     gt_diff_stats_free(&stats);
@@ -88,10 +193,15 @@ static bool add_comparison(const gt_linked_view *trace, gt_unified *unified, gt_
 }
 
 /* The unified sheets; the second one only if overlaps are requested. */
-static bool add_unified_sheets(gt_perf *perf, const gt_pytorch_options *options, gt_table_list *tables,
+static bool add_unified_sheets(const gt_sheet_inputs *in, gt_perf *perf, gt_table_list *tables,
                                gt_error *error)
 {
-    gt_unified *unified = gt_unified_new(perf, options->call_stack);
+    const gt_pytorch_options *options = in->options;
+    gt_unified *unified = gt_unified_new(perf, options->call_stack    ? GT_STACKS_IN_COLUMNS
+                                               : options->hide_stacks ? GT_STACKS_HIDDEN
+                                                                      : GT_STACKS_OF_KERNELS);
+    if (options->kernel_check)
+        gt_kernel_check(options->kernel_check, perf, unified, in->computation_ms * 1e3);
     gt_table *summary = gt_unified_summary(unified);
     bool compare = options->comparison && summary->row_count, made = true;
     gt_add_if_any(tables, summary);
@@ -121,6 +231,7 @@ static void add_families(gt_perf *perf, const gt_pytorch_options *options, bool 
                           .limited = options->topk_roofline_ops.given,
                           .rows = options->topk_roofline_ops.rows,
                           .side_by_side = side_by_side,
+                          .forward_only = options->inference,
                       },
                       tables);
 }
@@ -131,8 +242,8 @@ static bool make_performance_part(void *context, size_t part)
     const gt_sheet_inputs *in = job->in;
     gt_table_list *sheets = &job->parts.sheets[part];
     if (part == PART_UNIFIED) {
-        bool made = add_unified_sheets(job->perf, in->options, sheets, &job->parts.errors[part]);
-        if (in->phases) gt_add_phase_op_sheets(in->trace, &in->launchers, in->phases, in->options, sheets);
+        bool made = add_unified_sheets(in, job->perf, sheets, &job->parts.errors[part]);
+        if (in->phases) add_phase_op_sheets(in->trace, &in->launchers, in->phases, in->options, sheets);
         return made;
     }
     if (job->parts.in_turn) {
@@ -141,9 +252,9 @@ static bool make_performance_part(void *context, size_t part)
     }
     gt_linked_view trace = *job->perf->trace;
     trace.strings = job->parts.own[part];
-    gt_perf *beside = gt_perf_beside(job->perf, &trace);
-    add_families(beside, in->options, true, sheets);
-    gt_perf_free(beside);
+    gt_perf *copy = gt_perf_copy(job->perf, &trace);
+    add_families(copy, in->options, true, sheets);
+    gt_perf_free(copy);
     return true;
 }
 
@@ -152,14 +263,17 @@ static bool add_performance_sheets(const gt_sheet_inputs *in, const gt_linked_vi
 {
     const gt_pytorch_options *options = in->options;
     performance_job job = {.in = in};
-    job.perf = gt_perf_new(trace, &in->launchers, in->overlaps,
-                           (gt_perf_options){.gpu = options->gpu_arch,
-                                             .python = options->python_path,
-                                             .python_timeout_s = options->python_timeout_s,
-                                             .extension = in->extension});
+    job.perf =
+        gt_perf_new(trace, &in->launchers, in->overlaps,
+                    (gt_perf_options){.gpu = options->gpu_arch,
+                                      .python = options->python_path,
+                                      .python_timeout_s = options->python_timeout_s,
+                                      .extension = in->extension,
+                                      .params_as_text = options->params_as_text,
+                                      .annotate_all = options->inference || options->correct_launches});
     job.parts = (gt_side_parts){.strings = trace->strings,
                                 .count = PERFORMANCE_PARTS,
-                                .in_turn = goes_in_turn(in) || !gt_perf_may_be_beside(job.perf),
+                                .in_turn = goes_in_turn(in) || !gt_perf_can_copy(job.perf),
                                 .shares = 1u << PART_UNIFIED};
     gt_side_parts_begin(&job.parts);
     bool made = gt_side_parts_make(&job.parts, make_performance_part, &job, error);
@@ -216,6 +330,7 @@ static bool add_timeline(gt_sheet_inputs *in, const gt_linked_view *trace, gt_ta
     if (!timeline) return false;
     gt_table_list_add(tables, timeline);
     in->total_ms = gt_pytorch_total_time_ms(timeline);
+    in->computation_ms = gt_pytorch_computation_time_ms(timeline);
     return true;
 }
 
@@ -287,8 +402,8 @@ static void find_phases(gt_sheet_inputs *in, gt_table_list *tables)
     const gt_linked_view *trace = in->trace;
     if (!in->options->phases) return;
     in->phases = gt_phases_find(trace, trace->gpu_only ? NULL : &in->launchers, in->options->phase_options);
-    if (!in->options->reference_messages) gt_warn_about_training(trace);
-    if (trace->gpu_only) gt_say_no_phase_ops(in->options);
+    if (!in->options->reference_messages) warn_about_training(trace);
+    if (trace->gpu_only) say_no_phase_ops(in->options);
     size_t steps = 0;
     gt_phases_steps(in->phases, &steps);
     if (steps && in->options->extra_sheets) gt_add_if_any(tables, gt_phase_steps_sheet(trace, in->phases));
@@ -316,7 +431,6 @@ bool gt_add_sheets(gt_sheet_inputs *in, gt_table_list *tables, gt_error *error)
         in->overlaps = gt_overlaps_find(in->trace, in->options->include_unlinked_kernels, error);
         made = in->overlaps != NULL;
     }
-    gt_memory_next_step();
     made = made && add_parts(in, OTHER_PARTS, 1u << PART_COLLECTIVES, make_other_part, tables, error);
     gt_overlaps_free(in->overlaps);
     gt_phases_free(in->phases);

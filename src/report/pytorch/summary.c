@@ -3,19 +3,20 @@
  * tables. */
 #include "report/pytorch/pytorch.h"
 
-#include "analysis/pytorch/event_rows.h"
+#include "report/pytorch/graphs.h"
+
 #include "analysis/pytorch/launchers.h"
 #include "analysis/pytorch/sheets.h"
 #include "base/memory.h"
 #include "base/number.h"
-#include "base/raise.h"
+#include "base/printing.h"
 #include "report/answers.h"
 #include "report/summary.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
+#include "trace/pytorch/event_rows.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { ROWS_SHOWN = 10 };
@@ -42,6 +43,7 @@ static const gt_terminal_column op_columns[] = {
     {GT_COL_PERCENTAGE_PCT, "share", 1, "%"},
     {GT_COL_TOTAL_DIRECT_KERNEL_TIME_MS, "total ms", 3, NULL},
     {GT_COL_COUNT_TITLE, "count", 0, NULL},
+    {GT_COL_IS_RECOMPUTE, "recompute", 0, NULL},
     {GT_COL_NAME, "op", 0, NULL},
 };
 
@@ -222,8 +224,9 @@ void gt_pytorch_print_summary(FILE *out, const gt_summary_facts *facts, const gt
 
 enum {
     LINES_MAX = 60,
-    FILE_LINES = 7,  /* a blank line and the names of the files that are written */
-    TABLE_LINES = 3, /* of a table, besides its rows: a blank line, the heading and the names of columns */
+    FILE_LINES = 7, /* a blank line and the names of the files that are written */
+    TABLE_LINES =
+        3, /* of a table, in addition to its rows: a blank line, the heading and the names of columns */
     ROWS_MIN = 1,
     ROWS_MAX = 6,
     DEVICES_LISTED = 4,
@@ -332,6 +335,7 @@ static void print_beginning(const gt_terminal *terminal, const gt_summary_facts 
     fputc('\n', terminal->file);
     print_facts(terminal->file, facts);
     print_rates(terminal, answers);
+    gt_report_print_graphs(terminal->file, answers->tables);
     const gt_table *timeline = gt_answers_sheet(answers, GT_SHEET_GPU_TIMELINE);
     if (timeline) {
         gt_table *kept = timeline_in_short(timeline);
@@ -350,18 +354,15 @@ static void print_beginning(const gt_terminal *terminal, const gt_summary_facts 
     }
 }
 
-/* The same as a text, which the caller frees with free(). */
-static char *beginning_text(const gt_terminal *terminal, const gt_summary_facts *facts,
-                            const gt_answers *answers, const gt_answers_limits *limits)
+/* The same, to be printed or dropped later. */
+static void keep_beginning(const gt_terminal *terminal, const gt_summary_facts *facts,
+                           const gt_answers *answers, const gt_answers_limits *limits, gt_kept_print *kept)
 {
-    gt_terminal memory = *terminal;
-    char *text = NULL;
-    size_t size = 0;
-    memory.file = open_memstream(&text, &size);
-    if (!memory.file) gt_raise_out_of_memory(0);
-    print_beginning(&memory, facts, answers, limits);
-    fclose(memory.file);
-    return text;
+    gt_terminal later = *terminal;
+    gt_print_keep(kept, terminal->file);
+    later.file = kept->file;
+    print_beginning(&later, facts, answers, limits);
+    gt_print_keep_end(kept);
 }
 
 /* In a narrow terminal lines are broken, so less is shown if it would leave no room for the tables. */
@@ -373,14 +374,14 @@ void gt_pytorch_print_answers(FILE *out, const gt_summary_facts *facts, const gt
     static const gt_answers_limits everything = {SIZE_MAX, SIZE_MAX, SIZE_MAX};
     const size_t lines_max = LINES_MAX - FILE_LINES, tables_min = 3 * (TABLE_LINES + ROWS_MIN);
     gt_terminal terminal = terminal_of(out, width, utf8);
-    char *text = beginning_text(&terminal, facts, answers, all_findings ? &everything : &usual[0]);
+    gt_kept_print text;
+    keep_beginning(&terminal, facts, answers, all_findings ? &everything : &usual[0], &text);
     for (size_t i = 1; i < GT_LENGTH(usual) && !all_findings; i++) {
-        if (count_lines(text) + tables_min <= lines_max) break;
-        free(text);
-        text = beginning_text(&terminal, facts, answers, &usual[i]);
+        if (count_lines(text.bytes) + tables_min <= lines_max) break;
+        gt_print_drop(&text);
+        keep_beginning(&terminal, facts, answers, &usual[i], &text);
     }
-    fputs(text, out);
-    size_t used = count_lines(text);
-    free(text);
+    size_t used = count_lines(text.bytes);
+    gt_print_kept(&text);
     print_short_tables(&terminal, answers, used < lines_max ? lines_max - used : 0);
 }

@@ -11,12 +11,13 @@
 
 #include "base/memory.h"
 #include "compat/nearest.h"
+#include "compat/python_literal.h"
+#include "compat/python_repr.h"
 #include "input/sqlite.h"
 #include "output/sqlite.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -42,7 +43,7 @@ struct gt_query {
     bool counts_only;
     sheet *sheets;
     size_t sheet_count, sheet_capacity;
-    gt_buffer sql, scratch;
+    gt_buffer sql, scratch, literal;
 };
 
 static const char traces_table[] = "traces";
@@ -137,6 +138,7 @@ bool gt_query_close(gt_query *q, bool ok, gt_error *error)
     gt_free(q->sheets);
     gt_buffer_free(&q->sql);
     gt_buffer_free(&q->scratch);
+    gt_buffer_free(&q->literal);
     gt_free(q);
     return ok;
 }
@@ -239,11 +241,42 @@ static bool bind_trace(gt_query *q, sqlite3_stmt *insert, const gt_query_trace *
     return ok || gt_database_fail(&q->database, error);
 }
 
+/* Whether the cells are lists, tuples or dicts that sheets show as Python does, and a query as JSON, which
+ * SQLite's functions can read. Names of ops and kernels stay as they are, whatever they look like. */
+static bool is_python(const gt_column *cells)
+{
+    static const char *const parts[] = {
+        "Input Dims",         "Input type",  "Input Strides", "Concrete Inputs", "kernel_details",
+        "overlapping_kernel", "perf_params", "param: ",       "call_stack_full", "Categories"};
+    if (cells->type == GT_TYPE_LIST) return true;
+    for (size_t i = 0; cells->type == GT_TYPE_STRING && i < GT_LENGTH(parts); i++)
+        if (strcasestr(cells->name, parts[i])) return true;
+    return false;
+}
+
+static int bind_cell(gt_query *q, sqlite3_stmt *insert, const gt_table *table, size_t c, size_t row)
+{
+    const gt_column *cells = &table->columns[c];
+    int parameter = (int)c + LEADING + 1;
+    gt_cell cell = gt_table_cell(table, c, row);
+    if (cell.is_null || !is_python(cells))
+        return gt_database_bind(insert, parameter, table, c, row, &q->scratch);
+    q->literal.len = q->scratch.len = 0;
+    if (cell.type == GT_TYPE_LIST) gt_python_add_cell(&q->literal, cells, row, table->strings);
+    gt_str text = cell.type == GT_TYPE_LIST     ? gt_buffer_str(&q->literal)
+                  : cell.type == GT_TYPE_STRING ? cell.text
+                                                : (gt_str){0};
+    if (!gt_python_shown_to_json(text, &q->scratch))
+        return gt_database_bind(insert, parameter, table, c, row, &q->scratch);
+    gt_str json = gt_utf8_repair(gt_buffer_str(&q->scratch), &q->literal);
+    return sqlite3_bind_text64(insert, parameter, json.bytes, json.len, SQLITE_TRANSIENT, SQLITE_UTF8);
+}
+
 static bool insert_rows(gt_query *q, sqlite3_stmt *insert, const gt_table *table, gt_error *error)
 {
     for (size_t row = 0; row < table->row_count; row++) {
         for (size_t c = 0; c < table->column_count; c++)
-            if (gt_database_bind(insert, (int)c + LEADING + 1, table, c, row, &q->scratch) != SQLITE_OK)
+            if (bind_cell(q, insert, table, c, row) != SQLITE_OK)
                 return gt_database_fail(&q->database, error);
         if (!gt_database_step(&q->database, insert, error)) return false;
     }
@@ -413,9 +446,7 @@ static char *list_columns(const char *const *names, size_t count)
         add_name(&text, names[i]);
         if (i + 1 < count && text.len >= LENGTH_MAX) gt_buffer_add_cstr(&text, ", ...");
     }
-    char *list = gt_strdup(gt_buffer_str(&text).bytes);
-    gt_buffer_free(&text);
-    return list;
+    return gt_buffer_take(&text);
 }
 
 static bool is_quoted(const char *sql, const char *word)
@@ -424,6 +455,33 @@ static bool is_quoted(const char *sql, const char *word)
     bool found = strstr(sql, quoted) != NULL;
     gt_free(quoted);
     return found;
+}
+
+/* " (did you mean kernel_summary or kernel_details?)": names that contain the word, however it is spelled,
+ * with or without s at its end. NULL: there are none, or the word is short. */
+static char *list_containing(const char *word, const char *const *names, size_t count)
+{
+    enum { WORD_MIN = 3, LISTED_MAX = 3 };
+    size_t len = strlen(word), found = 0;
+    if (len > WORD_MIN && word[len - 1] == 's') len--;
+    if (len < WORD_MIN) return NULL;
+    char *stem = gt_format("%.*s", (int)len, word);
+    const char *listed[LISTED_MAX];
+    for (size_t i = 0; i < count && found < LISTED_MAX; i++) {
+        if (!strcasestr(names[i], stem)) continue;
+        bool is_new = true;
+        for (size_t k = 0; k < found; k++) is_new = is_new && strcmp(listed[k], names[i]) != 0;
+        if (is_new) listed[found++] = names[i];
+    }
+    gt_buffer text = {0};
+    for (size_t i = 0; i < found; i++) {
+        gt_buffer_add_cstr(&text, i == 0 ? " (did you mean " : i + 1 < found ? ", " : " or ");
+        add_name(&text, listed[i]);
+    }
+    char *list = found ? gt_format("%s?)", gt_buffer_str(&text).bytes) : NULL;
+    gt_buffer_free(&text);
+    gt_free(stem);
+    return list;
 }
 
 /* Sheets that are made only if the statement names them. */
@@ -448,7 +506,8 @@ char *gt_query_suggest(const gt_query *q, const char *message, const char *sql)
     static const char no_table[] = "no such table: ", no_column[] = "no such column: ";
     bool is_table = strncmp(message, no_table, strlen(no_table)) == 0;
     if (!q || (!is_table && strncmp(message, no_column, strlen(no_column)) != 0)) return gt_strdup("");
-    const char *word = message + (is_table ? strlen(no_table) : strlen(no_column)), *dot = strrchr(word, '.');
+    const char *word = message + (is_table ? strlen(no_table) : strlen(no_column)),
+               *dot = strrchr(word, '.'); /* after the name of a table */
     const char **names = NULL;
     size_t count = 0, capacity = 0;
     for (size_t i = 0; i < q->sheet_count; i++) {
@@ -459,21 +518,26 @@ char *gt_query_suggest(const gt_query *q, const char *message, const char *sql)
     }
     for (size_t i = 0; is_table && i < GT_LENGTH(not_made); i++)
         GT_PUSH(names, count, capacity, not_made[i].name);
-    const char *nearest = gt_nearest(dot ? dot + 1 : word, names, count);
+    const char *full = word;
+    word = dot ? dot + 1 : word;
+    const char *nearest = gt_nearest(word, names, count);
+    char *containing = nearest ? NULL : list_containing(word, names, count);
     gt_buffer shown = {0};
     if (nearest) add_name(&shown, nearest);
     bool is_missing = is_table && nearest && strcmp(nearest, word) == 0;
-    char *text = is_missing ? gt_strdup("; none of the traces has this sheet")
-                 : nearest  ? gt_format(" (did you mean %s?)", gt_buffer_str(&shown).bytes)
-                 : is_table ? gt_strdup("; without SQL, gputally query lists the tables")
-                 : count    ? list_columns(names, count)
-                            : gt_strdup("");
-    if (!nearest && !is_table && is_quoted(sql, word)) {
+    char *text = is_missing   ? gt_strdup("; none of the traces has this sheet")
+                 : nearest    ? gt_format(" (did you mean %s?)", gt_buffer_str(&shown).bytes)
+                 : containing ? gt_strdup(containing)
+                 : is_table   ? gt_strdup("; without SQL, gputally query lists the tables")
+                 : count      ? list_columns(names, count)
+                              : gt_strdup("");
+    if (!nearest && !is_table && is_quoted(sql, full)) {
         char *longer = gt_format("%s; text is between single quotes", text);
         gt_free(text);
         text = longer;
     }
     gt_buffer_free(&shown);
+    gt_free(containing);
     gt_free(names);
     return text;
 }

@@ -12,8 +12,6 @@
 
 #include <math.h>
 #include <sqlite3.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- regular expressions ---- */
 

@@ -3,7 +3,7 @@
  *     gt_query *query = gt_query_open(NULL, NULL, false, &error);
  *     gt_query_add(query, &trace, tables.items, tables.count, &error);     for each trace, in their order
  *     gt_query_finish(query, &error);
- *     gt_query_run(query, "SELECT ...", &sink, &error);
+ *     gt_query_run(query, "SELECT ...", &limit, &sink, &error);
  *     gt_query_close(query, true, &error);
  *
  * Each sheet is a table, which has the rows of all traces that have the sheet. Their first columns say which
@@ -70,12 +70,20 @@ typedef struct gt_query_sink {
     void *context;
 } gt_query_sink;
 
-/* Runs the statement; at most `seconds` long, if that is not 0. */
-bool gt_query_run(gt_query *query, const char *sql, int64_t seconds, const gt_query_sink *sink,
+/* How long a statement may run. Another thread calls `overrun` if SQLite does not stop soon after that,
+ * because it is inside a function that cannot be interrupted: it should end the process. */
+typedef struct gt_query_limit {
+    int64_t seconds; /* 0: any time */
+    void (*overrun)(const struct gt_query_limit *limit);
+} gt_query_limit;
+
+bool gt_query_run(gt_query *query, const char *sql, const gt_query_limit *limit, const gt_query_sink *sink,
                   gt_error *error);
+/* Writes what is said of a statement that was stopped. */
+void gt_query_fail_late(const gt_query_limit *limit, gt_error *error);
 /* One row per column of each table, with the number of its rows and of the traces that have it. */
 bool gt_query_tables(const gt_query *query, const gt_query_sink *sink, gt_error *error);
-/* The same for people: tables with their columns, lines not longer than `width`. */
+/* The same as text: tables with their columns, lines not longer than `width`. */
 void gt_query_print_tables(const gt_query *query, FILE *out, size_t width);
 
 /* ---- answers as text (result.c) ---- */

@@ -1,8 +1,8 @@
-/* The answer of a query as text: aligned for people, CSV, JSON, Markdown; and as a workbook or a database.
+/* The answer of a query as text: aligned text, CSV, JSON, Markdown; and as a workbook or a database.
  *
  * CSV and JSON are written while the query runs, so an answer may be larger than memory. The other forms need
- * all rows. NULL is "-" for people, nothing in CSV files, as in the CSV files of reports, and null in JSON;
- * numbers are exact. */
+ * all rows. NULL is "-" in aligned text, nothing in CSV files, as in the CSV files of reports, and null in
+ * JSON; numbers are exact. */
 #include "report/query/query.h"
 
 #include "base/guard.h"
@@ -27,7 +27,7 @@ struct gt_query_writer {
     const char *path;
     gt_terminal terminal;
     gt_file file;
-    bool is_raw; /* nobody reads it on a terminal */
+    bool is_raw; /* not written to a terminal */
     size_t rows, hidden_columns;
     gt_buffer line, scratch;
 };
@@ -60,7 +60,7 @@ gt_query_writer *gt_query_writer_open(gt_query_format format, gt_output *output,
     *w = (gt_query_writer){.format = format, .output = output, .path = path, .terminal = *out};
     w->is_raw = output || !isatty(gt_print_descriptor(out->file));
     if (!output) {
-        gt_file_begin_memory(&w->file, false);
+        gt_file_begin_memory(&w->file, gt_output_is_csv_safe(NULL));
     } else if (!is_document(w) && !gt_file_open(&w->file, output, path, error)) {
         gt_free(w);
         return NULL;

@@ -11,16 +11,18 @@
 
 #include "base/guard.h"
 #include "base/memory.h"
-#include "os/clock.h"
+#include "base/threads.h"
 #include "output/text.h"
 #include "schema/sheets.h"
 
+#include <errno.h>
+#include <pthread.h>
 #include <sqlite3.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 
-enum { LENGTH_MAX = 64 << 20, SQL_MAX = 1 << 20, STEPS_PER_CHECK = 10000 };
+enum { LENGTH_MAX = 64 << 20, SQL_MAX = 1 << 20 };
 enum { CELLS_MAX = 5000000 }; /* of an answer that has to be in memory as a whole */
 
 /* ---- the text ---- */
@@ -162,7 +164,6 @@ static void restrict_database(sqlite3 *database)
 static void release_database(sqlite3 *database)
 {
     sqlite3_set_authorizer(database, NULL, NULL);
-    sqlite3_progress_handler(database, 0, NULL, NULL);
     sqlite3_exec(database, "PRAGMA query_only = 0", NULL, NULL, NULL);
 }
 
@@ -198,6 +199,8 @@ static bool fail(sqlite3 *database, const gt_query *query, const char *sql, gt_e
     char *place = place_of(database, sql), *more = gt_query_suggest(query, message, sql);
     if (code == SQLITE_AUTH || code == SQLITE_READONLY || strncmp(message, "not authorized", 14) == 0)
         fail_forbidden(error);
+    else if (code == SQLITE_TOOBIG)
+        gt_fail(error, "%s: a value is longer than %d MiB; ask for less of it", place, LENGTH_MAX >> 20);
     else
         gt_fail(error, "%s: %s%s", place, message, more);
     gt_free(place);
@@ -391,38 +394,115 @@ static bool take_rows(sqlite3 *database, sqlite3_stmt *statement, const char *sq
 
 /* ---- running ---- */
 
-static int is_late(void *end_s)
+/* Ends a statement that takes too long. SQLite looks for an interrupt only between the rows of a statement,
+ * and one call of a function can take any time: printf('%.*c', 2000000000, 'x') counts to two billion, and
+ * LIKE tries all ways to match '%a%a%a%a%b'. So a thread waits for the end of the statement, interrupts it
+ * when its time is over, and if it still runs after the grace time, tells the caller, who can only end the
+ * process. */
+enum { GRACE_MS = 500, SECONDS_MAX = 1000000000 };
+
+typedef struct watch {
+    sqlite3 *database;
+    const gt_query_limit *limit;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t ended;
+    bool has_ended, is_late;
+} watch;
+
+static void add_ms(struct timespec *time, long ms)
 {
-    return gt_clock_now_s() > *(const double *)end_s;
+    enum { NS_PER_MS = 1000000, NS_PER_S = 1000000000 };
+    time->tv_sec += ms / 1000;
+    time->tv_nsec += ms % 1000 * NS_PER_MS;
+    if (time->tv_nsec < NS_PER_S) return;
+    time->tv_sec++;
+    time->tv_nsec -= NS_PER_S;
 }
 
-static bool run_statement(gt_query *query, sqlite3_stmt *statement, const char *sql, int64_t seconds,
-                          const gt_query_sink *sink, gt_error *error)
+static void wait_until(watch *w, const struct timespec *end)
 {
-    sqlite3 *database = gt_query_handle(query);
-    double end_s = gt_clock_now_s() + (double)seconds;
-    if (seconds) sqlite3_progress_handler(database, STEPS_PER_CHECK, is_late, &end_s);
-    bool ok = true, done = false;
-    for (bool is_first = true; ok && !done; is_first = false)
-        ok = take_rows(database, statement, sql, sink, is_first, &done, error);
-    if (!ok && sqlite3_errcode(database) == SQLITE_INTERRUPT)
-        gt_fail(error, "SQL: stopped after %lld s (--timeout)", (long long)seconds);
-    return ok;
+    while (!w->has_ended && pthread_cond_timedwait(&w->ended, &w->lock, end) != ETIMEDOUT) continue;
 }
 
-bool gt_query_run(gt_query *query, const char *sql, int64_t seconds, const gt_query_sink *sink,
-                  gt_error *error)
+static void *watch_statement(void *context)
+{
+    watch *w = context;
+    struct timespec end;
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    end.tv_sec += (time_t)w->limit->seconds;
+    pthread_mutex_lock(&w->lock);
+    wait_until(w, &end);
+    w->is_late = !w->has_ended;
+    if (w->is_late) {
+        sqlite3_interrupt(w->database);
+        add_ms(&end, GRACE_MS);
+        wait_until(w, &end);
+    }
+    bool overran = !w->has_ended;
+    pthread_mutex_unlock(&w->lock);
+    if (overran && w->limit->overrun) w->limit->overrun(w->limit);
+    return NULL;
+}
+
+static bool start_watch(watch *w, gt_error *error)
+{
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_mutex_init(&w->lock, NULL);
+    pthread_cond_init(&w->ended, &attributes);
+    pthread_condattr_destroy(&attributes);
+    int failure = gt_thread_start(&w->thread, watch_statement, w);
+    return !failure || gt_fail(error, "cannot watch the time of the query: %s", strerror(failure));
+}
+
+static void end_watch(watch *w)
+{
+    pthread_mutex_lock(&w->lock);
+    w->has_ended = true;
+    pthread_cond_signal(&w->ended);
+    pthread_mutex_unlock(&w->lock);
+    pthread_join(w->thread, NULL);
+    pthread_cond_destroy(&w->ended);
+    pthread_mutex_destroy(&w->lock);
+}
+
+void gt_query_fail_late(const gt_query_limit *limit, gt_error *error)
+{
+    gt_fail(error, "SQL: stopped after %lld s (--timeout); ask for less, or allow more time",
+            (long long)limit->seconds);
+}
+
+static bool run_statement(gt_query *query, const char *sql, const gt_query_sink *sink, gt_error *error)
 {
     sqlite3 *database = gt_query_handle(query);
     sqlite3_stmt *statement = NULL;
     const char *tail = NULL;
-    restrict_database(database);
-    gt_query_add_functions(database);
     bool ok = sqlite3_prepare_v2(database, sql, -1, &statement, &tail) == SQLITE_OK ||
               fail(database, query, sql, error);
-    ok = ok && check_statement(database, statement, tail, error) &&
-         run_statement(query, statement, sql, seconds, sink, error);
+    ok = ok && check_statement(database, statement, tail, error);
+    bool done = false;
+    for (bool is_first = true; ok && !done; is_first = false)
+        ok = take_rows(database, statement, sql, sink, is_first, &done, error);
     sqlite3_finalize(statement);
+    return ok;
+}
+
+bool gt_query_run(gt_query *query, const char *sql, const gt_query_limit *limit, const gt_query_sink *sink,
+                  gt_error *error)
+{
+    sqlite3 *database = gt_query_handle(query);
+    watch w = {.database = database, .limit = limit};
+    bool is_limited = limit->seconds > 0 && limit->seconds <= SECONDS_MAX;
+    restrict_database(database);
+    gt_query_add_functions(database);
+    bool ok = !is_limited || start_watch(&w, error);
+    if (ok) {
+        ok = run_statement(query, sql, sink, error);
+        if (is_limited) end_watch(&w);
+        if (!ok && w.is_late) gt_query_fail_late(limit, error);
+    }
     release_database(database);
     return ok;
 }

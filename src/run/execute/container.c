@@ -12,15 +12,6 @@
 
 static const double docker_timeout_s = 120, pull_timeout_s = 7200;
 
-static bool keep_output(void *context, gt_child_stream stream, gt_str line)
-{
-    gt_buffer *text = context;
-    (void)stream;
-    gt_buffer_add(text, line.bytes, line.len);
-    gt_buffer_add_cstr(text, "\n");
-    return false;
-}
-
 /* Runs a short docker command silently; its output is in `text`. */
 static bool ask_docker(const char *const *argv, double timeout_s, gt_buffer *text)
 {
@@ -28,7 +19,7 @@ static bool ask_docker(const char *const *argv, double timeout_s, gt_buffer *tex
                             .silent = true,
                             .merge = true,
                             .timeout_s = timeout_s,
-                            .line = keep_output,
+                            .line = gt_child_keep_line,
                             .line_context = text};
     gt_child_result result;
     gt_error ignored;
@@ -82,7 +73,7 @@ static bool start(gt_plan *plan, gt_child_result *result, gt_buffer *text, gt_er
                             .silent = true,
                             .merge = true,
                             .timeout_s = pull_timeout_s,
-                            .line = keep_output,
+                            .line = gt_child_keep_line,
                             .line_context = text};
     text->len = 0;
     bool ok = gt_child_run(&setup, result, error);

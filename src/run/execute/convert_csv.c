@@ -8,7 +8,6 @@
 #include "schema/columns.h"
 #include "schema/sheets.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct csv_column {

@@ -10,8 +10,6 @@
 #include "table/operations.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 void gt_energy_measure(const gt_plan *plan, const gt_sampler_plan *sampler, const gt_sampler_result *result,
                        gt_outcome *outcome)
@@ -37,16 +35,6 @@ void gt_energy_measure(const gt_plan *plan, const gt_sampler_plan *sampler, cons
     gt_interner_free(strings);
 }
 
-/* NaN becomes null. */
-static void put_joules(gt_json_writer *w, const char *key, double joules)
-{
-    gt_json_key(w, key);
-    if (isfinite(joules))
-        gt_json_add_real(w, joules);
-    else
-        gt_json_add_cstr(w, NULL);
-}
-
 void gt_energy_write(const gt_outcome *outcome, gt_json_writer *w)
 {
     double total = 0;
@@ -57,14 +45,13 @@ void gt_energy_write(const gt_outcome *outcome, gt_json_writer *w)
         return;
     }
     gt_json_open(w, '{');
-    gt_json_key(w, "gpus");
-    gt_json_open(w, '[');
+    gt_json_put_open(w, "gpus", '[');
     for (size_t i = 0; i < outcome->energy_count; i++) {
         const gt_gpu_energy *e = &outcome->energies[i];
         gt_json_open(w, '{');
         gt_json_put_cstr(w, "gpu", e->gpu);
-        put_joules(w, "energy_J", e->sampled_j);
-        put_joules(w, "energy_counter_J", e->counted_j);
+        gt_json_put_real(w, "energy_J", e->sampled_j);
+        gt_json_put_real(w, "energy_counter_J", e->counted_j);
         gt_json_close(w, '}');
         double best = isfinite(e->counted_j) ? e->counted_j : e->sampled_j;
         if (isfinite(e->counted_j)) counted++;
@@ -73,7 +60,7 @@ void gt_energy_write(const gt_outcome *outcome, gt_json_writer *w)
         total += best;
     }
     gt_json_close(w, ']');
-    put_joules(w, "total_J", known ? total : NAN);
+    gt_json_put_real(w, "total_J", known ? total : NAN);
     gt_json_put_cstr(w, "total_from",
                      !known             ? NULL
                      : counted == known ? "counter"

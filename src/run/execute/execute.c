@@ -78,7 +78,7 @@ static bool run_line(const gt_plan *plan, gt_outcome *outcome, const char *line,
 }
 
 /* Runs bash PATH ARGS, as written in the context. A script of a model is copied to the model's folder first,
- * as madengine does, because it may look for files beside itself. */
+ * as madengine does, because it may look for files next to itself. */
 static bool run_script(const gt_plan *plan, gt_outcome *outcome, const gt_action *action, gt_error *error)
 {
     gt_buffer line = {0};
@@ -162,14 +162,6 @@ static bool failed(run *r, const char *reason)
 
 /* ---- before the command ---- */
 
-static bool collect_text(void *context, gt_child_stream stream, gt_str line)
-{
-    (void)stream;
-    gt_buffer_add(context, line.bytes, line.len);
-    gt_buffer_add_cstr(context, "\n");
-    return false;
-}
-
 /* The --help output of a program. */
 static gt_str help_of(const char *const *argv, gt_buffer *text)
 {
@@ -177,7 +169,7 @@ static gt_str help_of(const char *const *argv, gt_buffer *text)
                             .silent = true,
                             .merge = true,
                             .timeout_s = help_timeout_s,
-                            .line = collect_text,
+                            .line = gt_child_keep_line,
                             .line_context = text};
     gt_child_result result;
     gt_error ignored;
@@ -267,11 +259,30 @@ static bool missing_profiler(run *r, gt_profiler_kind kind)
     return false;
 }
 
+/* Whether a script of the user runs in the container before the command: it may install a profiler. */
+static bool has_own_pre_script(const gt_plan *plan)
+{
+    for (size_t i = 0; i < plan->pre_count; i++)
+        if (plan->pre[i].kind == GT_ACTION_SCRIPT) return true;
+    return false;
+}
+
 static bool check_profilers(run *r)
 {
-    if (r->plan->image) /* docker reports what is missing in the image */
-        return gt_docker_program(r->plan->arena) ||
-               failed(r, "neither docker nor podman found in PATH; --no_docker runs without a container");
+    if (r->plan->image) {
+        if (!gt_docker_program(r->plan->arena))
+            return failed(r, "neither docker nor podman found in PATH; --no_docker runs without a container");
+        for (size_t i = 0; i < r->plan->piece_count && !has_own_pre_script(r->plan); i++) {
+            const gt_profiler *profiler = r->plan->pieces[i].profiler;
+            if (profiler && profiler->kind == GT_PROFILER_ROCPROFV3 && !profiler->path)
+                return failed(
+                    r, gt_arena_format(r->plan->arena,
+                                       "the image %s has no profiler for this tool: rocprofv3, or else "
+                                       "rocprof, in its PATH, $ROCM_PATH/bin or /opt/rocm/bin",
+                                       r->plan->image));
+        }
+        return true;
+    }
     for (size_t i = 0; i < r->plan->piece_count; i++) {
         gt_profiler *profiler = r->plan->pieces[i].profiler;
         if (profiler && !profiler->path) return missing_profiler(r, profiler->kind);
@@ -414,12 +425,10 @@ static void write_libraries(run *r)
     gt_library_trace_free(r->libraries);
 }
 
-/* Whether a job of SLURM is ended because its time is nearly over; SLURM's signal comes up to a minute
- * earlier than asked for. */
-static bool is_near_end_of_job(void)
+bool gt_run_time_is_over(void)
 {
-    const char *ends = getenv("GPUTALLY_JOB_ENDS");
-    return ends && (double)time(NULL) > strtod(ends, NULL) - 150;
+    const char *from = getenv("GPUTALLY_TIME_OVER");
+    return from && *from && (double)time(NULL) >= strtod(from, NULL);
 }
 
 static void run_command(run *r)
@@ -480,7 +489,7 @@ static void run_command(run *r)
     else if (result.interrupted)
         snprintf(reason, sizeof reason, "interrupted by signal %d (%s)%s", result.interrupted,
                  strsignal(result.interrupted),
-                 is_near_end_of_job() ? " before the time limit of the job" : "");
+                 gt_run_time_is_over() ? " before the time limit of the job" : "");
     else if (result.exit_code)
         snprintf(reason, sizeof reason, "the command failed with exit status %d", result.exit_code);
     if (*reason) failed(r, reason);

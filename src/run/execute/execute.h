@@ -52,6 +52,10 @@ typedef struct gt_outcome {
  * Returns false if the run failed. */
 bool gt_plan_execute(gt_plan *plan, gt_outcome *outcome);
 
+/* Whether a signal comes because the time of a job of SLURM is over; its script (run/targets/slurm.c) says
+ * from when on. */
+bool gt_run_time_is_over(void);
+
 /* The environment of the command: this program's and the plan's. In the plan's arena. */
 const char *const *gt_plan_environment(const gt_plan *plan);
 
@@ -145,7 +149,7 @@ bool gt_convert_csv(const char *folder, const char *to, size_t *kernels, size_t 
 
 /* ---- reports of NVIDIA's profilers (nvidia.c) ---- */
 
-/* Exports each report of nsys as a database and each of ncu as CSV, beside it. Failures are warnings. */
+/* Exports each report of nsys as a database and each of ncu as CSV, next to it. Failures are warnings. */
 void gt_nvidia_export(const gt_plan *plan);
 /* Whether NVIDIA's driver says in this line that only administrators may read the GPU's counters. */
 bool gt_nvidia_forbids_counters(gt_str line);

@@ -40,7 +40,7 @@ typedef struct gt_made_files {
 } gt_made_files;
 
 void gt_made_files_add(gt_made_files *made, gt_arena *arena, const char *path);
-/* Notes them in the list of each folder (gt_own_files), so that no report reads them beside the originals,
+/* Notes them in the list of each folder (gt_own_files), so that no report reads them next to the originals,
  * and empties *made. */
 bool gt_made_files_list(gt_made_files *made, gt_arena *arena, gt_error *error);
 

@@ -11,7 +11,6 @@
 
 #include <ctype.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -74,12 +73,6 @@ static const char *rocm_file(const gt_plan *plan, const char *name)
     return gt_path_join(plan->arena, rocm && *rocm ? rocm : "/opt/rocm", name);
 }
 
-static const char *sysfs_file(const gt_plan *plan, const char *name)
-{
-    const char *sysfs = getenv("GPUTALLY_SYSFS");
-    return gt_path_join(plan->arena, sysfs && *sysfs ? sysfs : "/sys", name);
-}
-
 /* Arm processors have no "model name"; lscpu has their names in a table of its own. */
 static const char *cpu_name(gt_arena *arena)
 {
@@ -94,10 +87,10 @@ static const char *cpu_name(gt_arena *arena)
 static void look_for_versions(gt_machine *m)
 {
     const gt_plan *plan = m->plan;
-    m->amd_driver = line_of(plan->arena, sysfs_file(plan, "module/amdgpu/version"), NULL, 0);
+    m->amd_driver = line_of(plan->arena, gt_sysfs_path(plan->arena, "module/amdgpu/version"), NULL, 0);
     m->nvidia_driver = gt_inventory_nvidia_driver(m->gpus);
     if (!m->nvidia_driver)
-        m->nvidia_driver = line_of(plan->arena, sysfs_file(plan, "module/nvidia/version"), NULL, 0);
+        m->nvidia_driver = line_of(plan->arena, gt_sysfs_path(plan->arena, "module/nvidia/version"), NULL, 0);
     m->cuda_driver = gt_inventory_cuda_driver(m->gpus);
     if (plan->image) return; /* the rest is that of the image, which cannot be seen from here */
     m->rocm = line_of(plan->arena, rocm_file(plan, ".info/version"), NULL, 0);
@@ -141,12 +134,9 @@ void gt_machine_finish(gt_machine *m)
 
 static void put_clocks(gt_json_writer *w, const char *key, gt_gpu_clocks clocks)
 {
-    gt_json_key(w, key);
-    gt_json_open(w, '{');
-    gt_json_key(w, "core_mhz");
-    gt_json_add_real(w, clocks.core_mhz);
-    gt_json_key(w, "memory_mhz");
-    gt_json_add_real(w, clocks.memory_mhz);
+    gt_json_put_open(w, key, '{');
+    gt_json_put_real(w, "core_mhz", clocks.core_mhz);
+    gt_json_put_real(w, "memory_mhz", clocks.memory_mhz);
     gt_json_close(w, '}');
 }
 
@@ -170,15 +160,13 @@ static void put_gpu(gt_json_writer *w, const gt_machine *m, size_t index)
     gt_json_put_cstr(w, "pci", gpu->pci);
     gt_json_put_cstr(w, "vbios", gpu->vbios);
     put_whole(w, "memory_bytes", gpu->memory_bytes);
-    gt_json_key(w, "power_limit_w");
-    gt_json_add_real(w, gpu->power_limit_w);
+    gt_json_put_real(w, "power_limit_w", gpu->power_limit_w);
     gt_json_key(w, "ecc");
     if (gpu->ecc < 0)
         gt_json_add_cstr(w, NULL);
     else
         gt_json_add_bool(w, gpu->ecc);
-    gt_json_key(w, "clocks");
-    gt_json_open(w, '{');
+    gt_json_put_open(w, "clocks", '{');
     put_clocks(w, "max", gpu->max_clocks);
     put_clocks(w, "start", m->start[index]);
     put_clocks(w, "end", m->end[index]);
@@ -188,8 +176,7 @@ static void put_gpu(gt_json_writer *w, const gt_machine *m, size_t index)
 
 static void put_profiler(gt_json_writer *w, const gt_machine *m)
 {
-    gt_json_key(w, "profiler");
-    gt_json_open(w, '{');
+    gt_json_put_open(w, "profiler", '{');
     gt_json_put_cstr(w, "name", gt_profiler_kind_name(m->plan->profiler->kind));
     gt_json_put_cstr(w, "version", m->profiler);
     gt_json_close(w, '}');
@@ -210,8 +197,7 @@ void gt_machine_put(gt_json_writer *w, const gt_machine *m)
     gt_json_put_cstr(w, "cpu", m->cpu);
     gt_json_put_int(w, "cores", m->cores);
     put_whole(w, "memory_bytes", m->memory_bytes);
-    gt_json_key(w, "gpus");
-    gt_json_open(w, '[');
+    gt_json_put_open(w, "gpus", '[');
     for (size_t i = 0; i < gt_inventory_count(m->gpus); i++) put_gpu(w, m, i);
     gt_json_close(w, ']');
     gt_json_put_cstr(w, "amdgpu_driver", m->amd_driver);
@@ -222,8 +208,7 @@ void gt_machine_put(gt_json_writer *w, const gt_machine *m)
     gt_json_put_cstr(w, "rccl", m->rccl);
     gt_json_put_cstr(w, "nccl", m->nccl);
     gt_json_put_cstr(w, "python", m->python);
-    gt_json_key(w, "packages");
-    gt_json_open(w, '{');
+    gt_json_put_open(w, "packages", '{');
     for (size_t i = 0; i < m->package_count; i++)
         gt_json_put_cstr(w, m->packages[i].name, m->packages[i].version);
     gt_json_close(w, '}');

@@ -1,4 +1,4 @@
-/* What a run ran on: the machine (machine.c) and the versions of what the command uses (versions.c). */
+/* Where a run took place: the machine (machine.c) and the versions of what the command uses (versions.c). */
 #ifndef GT_RUN_EXECUTE_MACHINE_H
 #define GT_RUN_EXECUTE_MACHINE_H
 
@@ -19,7 +19,7 @@ const char *gt_versions_python(const gt_plan *plan);
 size_t gt_versions_packages(const gt_plan *plan, const char *python, gt_version *found);
 /* The version in the name of the file that a library's link points to: "libnccl.so.2". */
 const char *gt_versions_library(const gt_plan *plan, const char *name);
-/* That of the outermost profiler; rocprofv3 has the version of the library beside it. */
+/* That of the outermost profiler; rocprofv3 has the version of the library next to it. */
 const char *gt_versions_profiler(const gt_plan *plan);
 const char *gt_versions_cuda(const gt_plan *plan); /* of the toolkit */
 

@@ -1,7 +1,8 @@
 /* What is done with the reports of NVIDIA's profilers? Only their own programs can read them, so each report
- * is exported beside itself: HOST_PID.nsys-rep to HOST_PID.sqlite, HOST_PID.ncu-rep to HOST_PID.csv. These
+ * is exported next to itself: HOST_PID.nsys-rep to HOST_PID.sqlite, HOST_PID.ncu-rep to HOST_PID.csv. These
  * are what our reports read. A report that cannot be exported stays and gives a warning. */
 #include "run/execute/execute.h"
+#include "base/interner.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "os/child.h"
@@ -81,13 +82,7 @@ static void export_ncu(const gt_plan *plan, const char *program, const char *rep
         gt_warn("cannot write %s: %s", to, strerror(errno));
 }
 
-static bool ends_with(const char *name, const char *ending)
-{
-    size_t len = strlen(name), end = strlen(ending);
-    return len > end && strcmp(name + len - end, ending) == 0;
-}
-
-/* "latest" beside the folder of this run */
+/* "latest" next to the folder of this run */
 static void link_latest(const gt_plan *plan, const char *folder)
 {
     const char *link = gt_path_join(plan->arena, folder, "../latest");
@@ -104,7 +99,7 @@ static void export_reports(const gt_plan *plan, const gt_profiler *profiler)
     gt_folder_list names = gt_list_folder(folder);
     size_t reports = 0;
     for (size_t i = 0; i < names.count; i++) {
-        if (!ends_with(names.items[i], ending)) continue;
+        if (!gt_has_ending(names.items[i], ending)) continue;
         const char *report = gt_path_join(plan->arena, folder, names.items[i]);
         const char *to = gt_arena_format(plan->arena, "%.*s%s", (int)(strlen(report) - strlen(ending)),
                                          report, is_nsys ? ".sqlite" : ".csv");
@@ -117,7 +112,7 @@ static void export_reports(const gt_plan *plan, const gt_profiler *profiler)
             export_ncu(plan, program, report, to);
     }
     for (size_t i = 0; i < names.count && is_nsys && !reports; i++)
-        if (ends_with(names.items[i], ".qdstrm"))
+        if (gt_has_ending(names.items[i], ".qdstrm"))
             gt_warn(
                 "%s/%s: nsys wrote its raw data, but no report: this installation has no importer; import "
                 "it where Nsight Systems is complete",

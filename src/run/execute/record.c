@@ -116,14 +116,13 @@ void gt_performances_add(gt_performances *figures, gt_arena *arena, const char *
 
 void gt_performances_write(const gt_performances *figures, gt_json_writer *w, const char *key)
 {
-    gt_json_key(w, key);
-    gt_json_open(w, '{');
+    gt_json_put_open(w, key, '{');
     for (size_t i = 0; i < figures->count; i++) {
         combining how = combining_of(figures->items[i].metric);
-        gt_json_key(w, figures->items[i].metric);
-        gt_json_add_real(w, how == SUM    ? figures->items[i].sum
-                            : how == MEAN ? figures->items[i].sum / (double)figures->items[i].count
-                                          : figures->items[i].most);
+        gt_json_put_real(w, figures->items[i].metric,
+                         how == SUM    ? figures->items[i].sum
+                         : how == MEAN ? figures->items[i].sum / (double)figures->items[i].count
+                                       : figures->items[i].most);
     }
     gt_json_close(w, '}');
 }
@@ -170,8 +169,7 @@ static void put_time(gt_json_writer *w, const char *key, struct timespec at)
 
 static void put_files(gt_json_writer *w, const gt_arg_list *files)
 {
-    gt_json_key(w, "files");
-    gt_json_open(w, '[');
+    gt_json_put_open(w, "files", '[');
     for (size_t i = 0; i < files->count; i++) {
         struct stat status;
         if (stat(files->items[i], &status) != 0) continue;
@@ -201,16 +199,15 @@ bool gt_record_write(const gt_plan *plan, const gt_outcome *outcome, const char 
     gt_plan_write(plan, &w);
     put_time(&w, "start_time", outcome->begin);
     put_time(&w, "end_time", outcome->end);
-    gt_json_key(&w, "duration_s");
-    gt_json_add_real(&w, (double)(outcome->end.tv_sec - outcome->begin.tv_sec) +
-                             (double)(outcome->end.tv_nsec - outcome->begin.tv_nsec) * 1e-9);
+    gt_json_put_real(&w, "duration_s",
+                     (double)(outcome->end.tv_sec - outcome->begin.tv_sec) +
+                         (double)(outcome->end.tv_nsec - outcome->begin.tv_nsec) * 1e-9);
     gt_json_put_cstr(&w, "status", outcome->failed ? "FAILURE" : "SUCCESS");
     if (outcome->exit_code < 0)
         gt_json_put_cstr(&w, "exit_code", NULL);
     else
         gt_json_put_int(&w, "exit_code", outcome->exit_code);
-    gt_json_key(&w, "timed_out");
-    gt_json_add_bool(&w, outcome->timed_out);
+    gt_json_put_bool(&w, "timed_out", outcome->timed_out);
     gt_json_put_cstr(&w, "reason", outcome->reason);
     put_performance(&w, outcome);
     gt_energy_write(outcome, &w);

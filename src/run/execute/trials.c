@@ -8,8 +8,6 @@
 #include "table/stats.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 static const char *const kind_names[] = {"warmup", "profiled", "baseline"};
 static const char *const folder_names[] = {"warmup", "repeat", "baseline"};
@@ -126,35 +124,24 @@ gt_trials gt_trials_plan(gt_arena *arena, size_t warmups, size_t repeats, bool h
 
 /* ---- JSON ---- */
 
-static void put_number(gt_json_writer *w, const char *key, double number)
-{
-    gt_json_key(w, key);
-    if (isfinite(number))
-        gt_json_add_real(w, number);
-    else
-        gt_json_add_cstr(w, NULL);
-}
-
 static void put_spread(gt_json_writer *w, const char *key, gt_spread s)
 {
     if (!s.count) return;
-    gt_json_key(w, key);
-    gt_json_open(w, '{');
+    gt_json_put_open(w, key, '{');
     gt_json_put_int(w, "count", (int64_t)s.count);
-    put_number(w, "mean", s.mean);
-    put_number(w, "median", s.median);
-    put_number(w, "std", s.std);
-    put_number(w, "ci95_low", s.low);
-    put_number(w, "ci95_high", s.high);
-    put_number(w, "min", s.min);
-    put_number(w, "max", s.max);
+    gt_json_put_real(w, "mean", s.mean);
+    gt_json_put_real(w, "median", s.median);
+    gt_json_put_real(w, "std", s.std);
+    gt_json_put_real(w, "ci95_low", s.low);
+    gt_json_put_real(w, "ci95_high", s.high);
+    gt_json_put_real(w, "min", s.min);
+    gt_json_put_real(w, "max", s.max);
     gt_json_close(w, '}');
 }
 
 static void put_runs(const gt_trials *trials, gt_json_writer *w)
 {
-    gt_json_key(w, "runs");
-    gt_json_open(w, '[');
+    gt_json_put_open(w, "runs", '[');
     for (size_t i = 0; i < trials->done + trials->has_failed; i++) {
         const gt_trial *t = &trials->items[i];
         gt_json_open(w, '{');
@@ -165,7 +152,7 @@ static void put_runs(const gt_trials *trials, gt_json_writer *w)
             gt_json_put_cstr(w, "exit_code", NULL);
         else
             gt_json_put_int(w, "exit_code", t->exit_code);
-        for (size_t f = 0; f < GT_TRIAL_FIGURES; f++) put_number(w, figure_names[f], t->figures[f]);
+        for (size_t f = 0; f < GT_TRIAL_FIGURES; f++) gt_json_put_real(w, figure_names[f], t->figures[f]);
         gt_json_close(w, '}');
     }
     gt_json_close(w, ']');
@@ -181,19 +168,16 @@ void gt_trials_write(const gt_trials *trials, gt_json_writer *w)
     gt_json_open(w, '{');
     gt_json_put_int(w, "warmup", (int64_t)trials->warmups);
     gt_json_put_int(w, "repeat", (int64_t)trials->repeats);
-    gt_json_key(w, "has_baseline");
-    gt_json_add_bool(w, trials->has_baseline);
+    gt_json_put_bool(w, "has_baseline", trials->has_baseline);
     const gt_trial *typical = gt_trials_typical(trials);
     gt_json_put_cstr(w, "typical", typical ? typical->output_dir : NULL);
     for (gt_trial_kind kind = GT_TRIAL_PROFILED; kind <= GT_TRIAL_BASELINE; kind++) {
-        gt_json_key(w, kind_names[kind]);
-        gt_json_open(w, '{');
+        gt_json_put_open(w, kind_names[kind], '{');
         for (gt_trial_figure f = 0; f < GT_TRIAL_FIGURES; f++)
             put_spread(w, figure_names[f], gt_trials_spread(trials, kind, f));
         gt_json_close(w, '}');
     }
-    gt_json_key(w, "overhead_pct");
-    gt_json_open(w, '{');
+    gt_json_put_open(w, "overhead_pct", '{');
     for (gt_trial_figure f = 0; f < GT_TRIAL_FIGURES; f++)
         put_spread(w, figure_names[f], gt_trials_overhead(trials, f));
     gt_json_close(w, '}');

@@ -43,7 +43,7 @@ typedef struct gt_trials {
     bool has_failed;    /* the one after these has failed; it has an exit code, but no figures */
 } gt_trials;
 
-/* What `count` values are like. Without an interval (fewer than two values), std, low and high are NaN. */
+/* Statistics of `count` values. Without an interval (fewer than two values), std, low and high are NaN. */
 typedef struct gt_spread {
     size_t count;
     double mean, median, std, min, max;

@@ -89,8 +89,8 @@ static const char *prefix_of(gt_arena *arena, const char *program)
     return gt_path_absolute(arena, program, "../..");
 }
 
-/* Like Python itself: the packages of a virtual environment are beside its link to Python, those of others
- * beside the program that links point to. */
+/* Like Python itself: the packages of a virtual environment are next to its link to Python, those of others
+ * next to the program that links point to. */
 static void add_own(gt_arena *arena, gt_arg_list *folders, const char *python)
 {
     char real[PATH_MAX];

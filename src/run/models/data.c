@@ -8,7 +8,6 @@
 #include "os/paths.h"
 #include "run/plan/context.h"
 
-#include <string.h>
 #include <unistd.h>
 
 static const gt_value *with_text(gt_arena *arena, const gt_value *dict, const char *key, const char *text)

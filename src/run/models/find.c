@@ -168,21 +168,12 @@ static const char program[] =
     "        model.update_model()\n"
     "json.dump([m.to_dict() for m in models], out)\n";
 
-static bool keep_output(void *context, gt_child_stream stream, gt_str line)
-{
-    gt_buffer *text = context;
-    if (stream == GT_CHILD_STDERR) return true;
-    gt_buffer_add(text, line.bytes, line.len);
-    gt_buffer_add_cstr(text, "\n");
-    return false;
-}
-
 /* Runs the script and returns its list of models. */
 static const gt_value *run_python(gt_arena *arena, const char *script, const char *model, gt_error *error)
 {
     const char *argv[] = {"python3", "-c", program, script, model, NULL};
     gt_buffer text = {0};
-    gt_child_setup setup = {.argv = argv, .line = keep_output, .line_context = &text};
+    gt_child_setup setup = {.argv = argv, .line = gt_child_keep_line, .line_context = &text};
     gt_child_result result;
     const gt_value *models = NULL;
     gt_error reason;

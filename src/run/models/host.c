@@ -37,16 +37,10 @@ static const char *field(gt_arena *arena, const char *text, const char *name)
     return NULL;
 }
 
-static const char *sysfs(void)
-{
-    const char *own = getenv("GPUTALLY_SYSFS");
-    return own && *own ? own : "/sys";
-}
-
 /* The kernel driver numbers 9.4.2 as 90402: gfx942; 90010 is gfx90a. */
 static const char *amd_architecture(gt_arena *arena)
 {
-    const char *folder = gt_path_join(arena, sysfs(), "class/kfd/kfd/topology/nodes"), *found = NULL;
+    const char *folder = gt_sysfs_path(arena, "class/kfd/kfd/topology/nodes"), *found = NULL;
     gt_folder_list nodes = gt_list_folder(folder);
     for (size_t i = 0; !found && i < nodes.count; i++) {
         const char *text =

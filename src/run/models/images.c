@@ -21,21 +21,12 @@ static const gt_value *with_text(gt_arena *arena, const gt_value *dict, const ch
 
 /* ---- asking docker ---- */
 
-static bool keep_output(void *context, gt_child_stream stream, gt_str line)
-{
-    gt_buffer *text = context;
-    if (stream != GT_CHILD_STDOUT) return false;
-    gt_buffer_add(text, line.bytes, line.len);
-    gt_buffer_add_cstr(text, "\n");
-    return false;
-}
-
 static bool ask_docker(const char *const *argv, gt_buffer *text)
 {
     gt_child_setup setup = {.argv = argv,
                             .silent = true,
                             .timeout_s = inspect_timeout_s,
-                            .line = keep_output,
+                            .line = gt_child_keep_line,
                             .line_context = text};
     gt_child_result result;
     gt_error ignored;

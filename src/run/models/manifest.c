@@ -7,7 +7,6 @@
 #include "os/paths.h"
 
 #include <string.h>
-#include <sys/stat.h>
 
 static const gt_value no_list = {.type = GT_VALUE_LIST}, no_dict = {.type = GT_VALUE_DICT};
 
@@ -334,13 +333,10 @@ bool gt_manifest_write(const gt_value *manifest, const char *path, gt_error *err
     bool ok = is_same_text(path, text);
     if (!ok) {
         /* the values are needed at run time, so they cannot be masked; only the owner may read them */
-        mode_t before = umask(0);
-        umask(has_secrets(manifest, text) ? 0077 : before);
         gt_output *output = gt_output_new();
+        if (has_secrets(manifest, text)) gt_output_set_private(output);
         ok = gt_output_write_file(output, path, text, error) && gt_output_commit(output, error);
         gt_output_free(output);
-        umask(before);
-        if (ok && has_secrets(manifest, text)) chmod(path, 0600); /* it may have replaced another file */
     }
     gt_json_writer_free(&w);
     return ok;

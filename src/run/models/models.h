@@ -169,7 +169,7 @@ typedef struct gt_host {
 gt_host gt_host_find(gt_arena *arena, const gt_value *context);
 /* Whether the model's skip_gpu_arch names this machine's GPU. */
 bool gt_host_is_skipped(gt_arena *arena, const gt_host *host, const gt_value *model);
-/* Why an image was not built for this machine; NULL: it was, or nobody knows. */
+/* Why an image was not built for this machine; NULL: it was, or the reason is unknown. */
 const char *gt_host_mismatch(gt_arena *arena, const gt_host *host, const gt_value *image);
 
 /* ---- data (data.c) ---- */

@@ -1,4 +1,4 @@
-/* perf.csv: one row per run of a model, with the columns of madengine; and the files beside it.
+/* perf.csv: one row per run of a model, with the columns of madengine; and the files next to it.
  *
  *     perf_entry.json, .csv              the last model
  *     perf_super.json, .csv              all runs, with "configs" and "multi_results" as objects
@@ -347,7 +347,7 @@ static bool add_to_table(gt_arena *arena, const char *path, const gt_value *rows
     return ok;
 }
 
-/* ---- files beside it ---- */
+/* ---- files next to it ---- */
 
 static bool write_json(const char *path, const gt_value *value, gt_error *error)
 {

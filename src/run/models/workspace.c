@@ -4,6 +4,7 @@
  * Two runs in one folder must not share it, so it is locked; the second run takes run_directory_2. The lock
  * is on the folder itself: no lock files stay behind, and it ends with the process. */
 #include "run/models/models.h"
+#include "base/interner.h"
 #include "base/log.h"
 #include "os/child.h"
 #include "os/paths.h"
@@ -169,17 +170,11 @@ static bool clone(gt_arena *arena, const gt_value *model, const gt_value *creden
 
 /* ---- scripts ---- */
 
-static bool ends_with(const char *text, const char *ending)
-{
-    size_t len = strlen(text), end = strlen(ending);
-    return len >= end && strcmp(text + len - end, ending) == 0;
-}
-
 const char *gt_model_line(gt_arena *arena, const gt_value *context, const gt_value *model)
 {
     const char *scripts = gt_model_text(model, "scripts"), *args = gt_settings_string(context, "model_args");
-    bool is_file = ends_with(scripts, ".sh") || ends_with(scripts, ".slurm"),
-         is_python = ends_with(scripts, ".py");
+    bool is_file = gt_ends_with(scripts, ".sh") || gt_ends_with(scripts, ".slurm"),
+         is_python = gt_ends_with(scripts, ".py");
     if (!args) args = gt_model_text(model, "args");
     gt_buffer line = {0};
     gt_buffer_add_cstr(&line, is_python ? "python3 " : "bash ");
@@ -194,7 +189,8 @@ const char *gt_model_line(gt_arena *arena, const gt_value *context, const gt_val
 static bool copy_scripts(gt_arena *arena, const gt_value *model, const gt_workspace *space, gt_error *error)
 {
     const char *scripts = gt_model_text(model, "scripts");
-    bool is_file = ends_with(scripts, ".sh") || ends_with(scripts, ".slurm") || ends_with(scripts, ".py");
+    bool is_file =
+        gt_ends_with(scripts, ".sh") || gt_ends_with(scripts, ".slurm") || gt_ends_with(scripts, ".py");
     char *folder = is_file ? gt_path_folder(scripts) : gt_strdup(*scripts ? scripts : ".");
     const char *file = is_file ? scripts : gt_arena_format(arena, "%s/run.sh", scripts);
     bool ok = *scripts || gt_fail(error, "model %.200s: no scripts", gt_model_text(model, "name"));
@@ -255,7 +251,7 @@ static void keep_traces(gt_arena *arena, const char *folder, const char *to, int
             keep_traces(arena, path, gt_path_join(arena, to, names.items[i]), depth + 1);
         if (!S_ISREG(status.st_mode)) continue;
         for (size_t e = 0; e < GT_LENGTH(trace_endings); e++)
-            if (ends_with(path, trace_endings[e]) && gt_path_make_folder(to, &error)) copy_file(path, to);
+            if (gt_ends_with(path, trace_endings[e]) && gt_path_make_folder(to, &error)) copy_file(path, to);
     }
     gt_folder_list_free(&names);
 }
@@ -268,7 +264,7 @@ const char *gt_workspace_keep(gt_arena *arena, const gt_workspace *space, const 
     for (size_t i = 0; i < names.count; i++) {
         bool wanted = strcmp(names.items[i], "library_trace.csv") == 0;
         for (size_t e = 0; e < GT_LENGTH(kept_endings); e++)
-            wanted = wanted || ends_with(names.items[i], kept_endings[e]);
+            wanted = wanted || gt_ends_with(names.items[i], kept_endings[e]);
         const char *path = gt_path_join(arena, space->folder, names.items[i]);
         /* what gputally wrote to the output folder itself is not replaced */
         if (wanted && gt_path_is_file(path) &&

@@ -1,11 +1,10 @@
 /* What each profiler can do:
  *
  *     rocprofv3   time: --collection-period; region: --selected-regions (roctxProfilerResume and
- * roctxProfilerPause); steps: --kernel-iteration-range, which counts the launches of each kernel and bounds
- * counters, not traces; attach: --pid, in newer versions nsys        time: --delay and --duration; region:
- * --capture-range=cudaProfilerApi ncu         region: --profile-from-start off (cudaProfilerStart and
- * cudaProfilerStop)
- */
+ *                 roctxProfilerPause); steps: --kernel-iteration-range, which counts the launches of each
+ *                 kernel and bounds counters, not traces; attach: --pid, in newer versions
+ *     nsys        time: --delay and --duration; region: --capture-range=cudaProfilerApi
+ *     ncu         region: --profile-from-start off (cudaProfilerStart and cudaProfilerStop) */
 #include "run/plan/capture.h"
 #include "base/buffer.h"
 #include "os/paths.h"

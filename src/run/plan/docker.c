@@ -10,6 +10,7 @@
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -311,6 +312,74 @@ bool gt_docker_make(const gt_plan *plan, const char *image, gt_arg_list *words, 
         add(&b, "-c");
         add(&b, plan->shell_line);
     }
+    return true;
+}
+
+/* ---- the profilers of an image ---- */
+
+/* Prints, marked, how rocprofv3 and rocprof are started, the version of ROCm, and whether rocprofv3 knows
+ * databases. */
+static const char find_profilers[] =
+    "for p in rocprof rocprofv3; do f=; if command -v $p >/dev/null; then f=$p; else "
+    "for d in \"${ROCM_PATH:-/opt/rocm}\" /opt/rocm; do if [ -x \"$d/bin/$p\" ]; then "
+    "f=$d/bin/$p; break; fi; done; fi; [ -z \"$f\" ] || echo \"gputally: $p $f\"; done; "
+    "[ -z \"$f\" ] || case $(\"$f\" --help 2>&1) in *rocpd*) echo \"gputally: rocpd yes\" ;; esac; "
+    "for d in /opt/rocm \"${ROCM_PATH:-/opt/rocm}\"; do if read -r v <\"$d/.info/version\"; then "
+    "echo \"gputally: rocm $v\"; break; fi; done 2>/dev/null; echo \"gputally: end\"";
+
+typedef struct image_search {
+    gt_arena *arena;
+    const char *rocprofv3, *rocprof, *rocm, *rocpd;
+    bool is_whole;
+} image_search;
+
+static bool take_marked(void *context, gt_child_stream stream, gt_str line)
+{
+    image_search *s = context;
+    static const struct {
+        const char *mark;
+        size_t place;
+    } kinds[] = {{"gputally: rocprofv3 ", offsetof(image_search, rocprofv3)},
+                 {"gputally: rocprof ", offsetof(image_search, rocprof)},
+                 {"gputally: rocm ", offsetof(image_search, rocm)},
+                 {"gputally: rocpd ", offsetof(image_search, rocpd)}};
+    if (stream == GT_CHILD_STDERR) return true; /* docker pulls the image */
+    s->is_whole |= gt_str_equals(line, "gputally: end");
+    for (size_t i = 0; i < GT_LENGTH(kinds); i++) {
+        size_t len = strlen(kinds[i].mark);
+        if (gt_str_starts_with(line, kinds[i].mark))
+            *(const char **)((char *)s + kinds[i].place) =
+                gt_arena_bytes(s->arena, line.bytes + len, line.len - len);
+    }
+    return false;
+}
+
+bool gt_docker_find_profilers(const gt_plan *plan, gt_profiler_place *place, gt_error *error)
+{
+    gt_plan look = *plan; /* the same container, with another command */
+    gt_arg_list words = {0};
+    image_search found = {.arena = plan->arena};
+    look.in_session = false;
+    look.output_dir = look.workdir; /* may not exist yet */
+    look.shell_line = find_profilers;
+    look.container = gt_arena_format(plan->arena, "gputally_look_%ld", (long)getpid());
+    if (!gt_docker_program(plan->arena)) return true; /* found out later */
+    if (!gt_docker_make(&look, plan->image, &words, error)) return false;
+    look.docker = words;
+    gt_arg_list_add(plan->arena, &words, ""); /* space for the terminating NULL */
+    words.items[--words.count] = NULL;
+    gt_child_setup setup = {
+        .argv = words.items, .undo = gt_docker_undo(&look), .line = take_marked, .line_context = &found};
+    gt_child_result result;
+    gt_error ignored;
+    bool ran = gt_child_run(&setup, &result, &ignored);
+    if (ran && result.interrupted)
+        return gt_fail(error, "interrupted while %s was searched for profilers", plan->image);
+    if (!ran || !found.is_whole) return true; /* the command cannot run either, which says why */
+    place->rocprofv3 = found.rocprofv3;
+    place->rocprof = found.rocprof;
+    place->rocm = found.rocm;
+    place->rocpd = found.rocpd;
     return true;
 }
 

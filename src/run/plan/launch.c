@@ -9,11 +9,11 @@
  * A command that is started twice by a launcher has the square of its processes, so a command that mentions
  * the launcher is left alone. */
 #include "run/plan/launcher.h"
+#include "base/interner.h"
 #include "os/paths.h"
 
 #include <ctype.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -34,12 +34,6 @@ static bool is_python(const char *word)
     const char *name = gt_path_name(word);
     if (strncmp(name, "python", 6) != 0) return false;
     return strspn(name + 6, "0123456789.") == strlen(name + 6);
-}
-
-static bool ends_with(const char *word, const char *ending)
-{
-    size_t len = strlen(word), end = strlen(ending);
-    return len > end && strcmp(word + len - end, ending) == 0;
 }
 
 static bool is_shell(const char *word)
@@ -92,7 +86,7 @@ static char *read_script(gt_arena *arena, const char *path)
 /* The shell script among the words: that of "bash -x run.sh", or "./run.sh". NULL: none. */
 static const char *script_of(const char *const *words, size_t count)
 {
-    if (!is_shell(words[0])) return ends_with(words[0], ".sh") ? words[0] : NULL;
+    if (!is_shell(words[0])) return gt_has_ending(words[0], ".sh") ? words[0] : NULL;
     size_t i = 1;
     while (i < count && words[i][0] == '-') i++;
     return i < count ? words[i] : NULL;
@@ -109,7 +103,7 @@ static size_t find_program(const gt_distributed *d, const char *const *words, si
             bool module = i + 2 < count && strcmp(words[i + 1], "-m") == 0;
             return module && is_program_of(d, words[i + 2]) ? i + 2 : SIZE_MAX;
         }
-        if (ends_with(words[i], ".py") || ends_with(words[i], ".sh")) return SIZE_MAX;
+        if (gt_has_ending(words[i], ".py") || gt_has_ending(words[i], ".sh")) return SIZE_MAX;
     }
     return SIZE_MAX;
 }
@@ -145,7 +139,7 @@ static bool places_processes(const gt_distributed *d, const char *const *words, 
                                         "hostfile",   "num_processes", "num_machines", "config_file",
                                         "include",    "host",          "ntasks",       "nodes"};
     static const char *const letters[] = {"-n", "-np", "-N", "-H", "-i"};
-    for (size_t i = 0; i < count && !ends_with(words[i], ".py") && !ends_with(words[i], ".sh"); i++) {
+    for (size_t i = 0; i < count && !gt_has_ending(words[i], ".py") && !gt_has_ending(words[i], ".sh"); i++) {
         char word[64];
         snprintf(word, sizeof word, "%.63s", words[i]);
         for (char *c = word; *c; c++)
@@ -174,7 +168,7 @@ static const char *python_command(gt_arena *arena, const gt_distributed *d, cons
 {
     size_t at = strchr(words[0], '/') ? 0 : is_python(words[0]);
     if (at && count > 1 && strcmp(words[1], "-u") == 0) at++; /* launchers pass it themselves */
-    if (at < count && ends_with(words[at], ".py")) return join(arena, words + at, count - at);
+    if (at < count && gt_has_ending(words[at], ".py")) return join(arena, words + at, count - at);
     if (at && at < count && words[at][0] != '-') return join(arena, words + at, count - at);
     if (at && at + 1 < count && strcmp(words[at], "-m") == 0)
         return gt_arena_format(arena, "--module %s", join(arena, words + at + 1, count - at - 1));

@@ -8,7 +8,6 @@
 #include "run/plan/context.h"
 #include "run/sensors/sensors.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,7 +7,6 @@
 #include "os/paths.h"
 
 #include <glob.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

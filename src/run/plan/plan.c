@@ -109,11 +109,15 @@ static bool add_profiler(gt_plan *plan, const gt_stack_piece *piece, const gt_ar
                                .tool = piece->tool ? piece->tool : "encapsulate_script",
                                .own_cmd = piece->own_cmd,
                                .in_container = plan->image,
+                               .rocprofv3 = "rocprofv3", /* until the image is asked */
                                .on_this_machine = !plan->image && strcmp(plan->target, "local") == 0};
     static const gt_arg_list nothing;
     const gt_arg_list *more = plan->profiler == &plan->none ? &plan->profiler_args : &nothing;
     gt_arg_list joined = with_options(plan, words, more);
     bool ok = true;
+    if (plan->looks_in_image && gt_profiler_is_called(words) &&
+        !gt_docker_find_profilers(plan, &place, error))
+        return false;
     if (more->count && (gt_stage_is_rtl(words) || gt_stage_is_rpd(words)))
         return gt_fail(error, "--profiler_args: unsupported for tool %.200s", place.tool);
     if (gt_nvidia_is_called(words))
@@ -247,7 +251,9 @@ static void note_passes(gt_plan *plan)
                         gt_arena_format(plan->arena, "the command runs %zu times, once per list of counters",
                                         plan->profiler->passes));
     if (plan->profiler->kind == GT_PROFILER_ROCPROFV3 && !plan->profiler->path)
-        gt_arg_list_add(plan->arena, &plan->notes, "neither rocprofv3 nor rocprof is installed");
+        gt_arg_list_add(plan->arena, &plan->notes,
+                        plan->image ? "neither rocprofv3 nor rocprof is in the image"
+                                    : "neither rocprofv3 nor rocprof is installed");
 }
 
 static bool read_profiler_args(gt_plan *plan, const char *text, gt_error *error)
@@ -345,7 +351,9 @@ static bool bound_capture(gt_plan *plan, gt_error *error)
     return true;
 }
 
-bool gt_plan_make(gt_arena *arena, const gt_plan_request *request, gt_plan *plan, gt_error *error)
+/* What does not depend on the command and its folder: tools, places, launcher, variables. */
+static bool begin_plan(gt_arena *arena, const gt_plan_request *request, gt_plan *plan, gt_stack *stack,
+                       gt_error *error)
 {
     *plan = (gt_plan){.arena = arena,
                       .model = request->model,
@@ -357,22 +365,40 @@ bool gt_plan_make(gt_arena *arena, const gt_plan_request *request, gt_plan *plan
                       .capture = request->capture,
                       .min_free = request->min_free,
                       .keep_alive = request->keep_alive,
+                      .looks_in_image = request->image && request->look_in_image,
                       .none = {.kind = GT_PROFILER_NONE, .passes = 1},
                       .env = gt_settings_update(arena, &gt_value_missing, &gt_value_missing)};
     plan->profiler = &plan->none;
     plan->log_scan =
         gt_log_scan_make(arena, plan->context, plan->model ? plan->model->entry : &gt_value_missing);
-    gt_stack stack;
-    if (!gt_stack_build(arena, plan->context, request->more_tools, &stack, error)) return false;
-    if (stack.warning) gt_arg_list_add(arena, &plan->warnings, stack.warning);
+    if (!gt_stack_build(arena, plan->context, request->more_tools, stack, error)) return false;
+    if (stack->warning) gt_arg_list_add(arena, &plan->warnings, stack->warning);
     name_places(plan, request);
     if (plan->model && !add_variables(plan, plan->model->variables, "model", error)) return false;
     if (!gt_plan_launcher(plan, request, error) ||
         !add_variables(plan, gt_value_get(plan->context, "env_vars"), "env_vars", error) ||
-        !add_variables(plan, stack.env, "tools", error) ||
+        !add_variables(plan, stack->env, "tools", error) ||
         !add_variables(plan, gt_value_get(plan->context, "docker_env_vars"), "docker_env_vars", error))
         return false;
     gt_plan_interface(plan);
+    return true;
+}
+
+bool gt_plan_check(gt_arena *arena, const gt_plan_request *request, gt_plan *plan, gt_error *error)
+{
+    static const char *const command = "bash";
+    gt_plan_request any = *request;
+    gt_stack stack;
+    any.command = &command;
+    any.command_count = 1;
+    any.image = NULL;
+    return begin_plan(arena, &any, plan, &stack, error);
+}
+
+bool gt_plan_make(gt_arena *arena, const gt_plan_request *request, gt_plan *plan, gt_error *error)
+{
+    gt_stack stack;
+    if (!begin_plan(arena, request, plan, &stack, error)) return false;
     if (!read_profiler_args(plan, request->profiler_args, error) || !make_pieces(plan, &stack, error))
         return false;
     plan->pre = actions_of(plan, stack.pre, &plan->pre_count);
@@ -401,14 +427,12 @@ static const char *shown(const gt_plan *plan, const char *text)
 static void write_actions(gt_json_writer *w, const char *key, const gt_plan *plan, const gt_action *actions,
                           size_t count)
 {
-    gt_json_key(w, key);
-    gt_json_open(w, '[');
+    gt_json_put_open(w, key, '[');
     for (size_t i = 0; i < count; i++) {
         gt_json_open(w, '{');
         gt_json_put_cstr(w, "path", actions[i].path);
         gt_json_put_cstr(w, "args", shown(plan, actions[i].args));
-        gt_json_key(w, "native");
-        gt_json_add_bool(w, actions[i].kind != GT_ACTION_SCRIPT);
+        gt_json_put_bool(w, "native", actions[i].kind != GT_ACTION_SCRIPT);
         gt_json_close(w, '}');
     }
     gt_json_close(w, ']');
@@ -416,14 +440,12 @@ static void write_actions(gt_json_writer *w, const char *key, const gt_plan *pla
 
 static void write_samplers(gt_json_writer *w, const gt_plan *plan)
 {
-    gt_json_key(w, "samplers");
-    gt_json_open(w, '[');
+    gt_json_put_open(w, "samplers", '[');
     for (size_t i = 0; i < plan->sampler_count; i++) {
         gt_json_open(w, '{');
         gt_json_put_cstr(w, "mode", plan->samplers[i].mode);
         gt_json_put_cstr(w, "devices", plan->samplers[i].devices);
-        gt_json_key(w, "period_s");
-        gt_json_add_real(w, plan->samplers[i].period_s);
+        gt_json_put_real(w, "period_s", plan->samplers[i].period_s);
         gt_json_put_cstr(w, "file", plan->samplers[i].file);
         gt_json_close(w, '}');
     }
@@ -444,8 +466,7 @@ static void write_words(gt_json_writer *w, const char *key, const gt_plan *plan,
 static void write_profiler(gt_json_writer *w, const gt_plan *plan)
 {
     const gt_profiler *profiler = plan->profiler;
-    gt_json_key(w, "profiler");
-    gt_json_open(w, '{');
+    gt_json_put_open(w, "profiler", '{');
     gt_json_put_cstr(w, "kind", gt_profiler_kind_name(profiler->kind));
     gt_json_put_cstr(w, "path", profiler->path);
     write_words(w, "options", plan, &profiler->options);
@@ -492,17 +513,14 @@ static void write_capture(gt_json_writer *w, const gt_plan *plan)
     }
     gt_json_open(w, '{');
     if (window->seconds > 0) {
-        gt_json_key(w, "start_s");
-        gt_json_add_real(w, window->start_s);
-        gt_json_key(w, "seconds");
-        gt_json_add_real(w, window->seconds);
+        gt_json_put_real(w, "start_s", window->start_s);
+        gt_json_put_real(w, "seconds", window->seconds);
     }
     if (window->first_step) {
         gt_json_put_int(w, "first_step", window->first_step);
         gt_json_put_int(w, "last_step", window->last_step);
     }
-    gt_json_key(w, "by_region");
-    gt_json_add_bool(w, window->by_region);
+    gt_json_put_bool(w, "by_region", window->by_region);
     if (window->attach) gt_json_put_int(w, "attach", window->attach);
     write_list(w, "options", &plan->capture_options);
     gt_json_close(w, '}');

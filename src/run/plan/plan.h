@@ -3,7 +3,7 @@
  *
  * A context names tools (tools.c). Each tool puts a command in front of the user's command and may name
  * scripts to run before and after it. Commands that call a profiler become a gt_profiler (profiler.c,
- * profiler_options.c; its output: profiler_output.c; counters: counter_files.c, counters.c); scripts that
+ * profiler_options.c; its output: profiler_output.c; counters: counter_files.c); scripts that
  * gputally replaces become stages (stages.c). docker.c makes the docker command. plan.c puts it all together,
  * folders.c makes the folders before it is executed.
  */
@@ -71,23 +71,6 @@ size_t gt_counter_passes(gt_str text, size_t *in_comments);
 /* Appends, separated by ", ", the counters of a text file that no GPU has to `unavailable`, and those that
  * only gfx90a and older GPUs have to `only_old`; as of rocprofiler-sdk 1.0. */
 void gt_counters_unknown(gt_str text, gt_buffer *unavailable, gt_buffer *only_old);
-
-/* What rocprofv3-avail says about the first GPU of this machine (counters.c). */
-typedef struct gt_avail {
-    gt_arena *arena;
-    const char *path;         /* of the program; NULL: not installed */
-    const char *device, *gpu; /* its number and name, such as gfx942 */
-    gt_arg_list names;        /* counters of all GPUs, sorted */
-    bool interrupted;         /* by a signal */
-} gt_avail;
-
-/* Asks the rocprofv3-avail beside this rocprofv3, or that in PATH; false if it gives no counters. */
-bool gt_avail_ask(gt_avail *avail, gt_arena *arena, const char *rocprofv3);
-bool gt_avail_has(const gt_avail *avail, const char *counter);
-/* What counts the same on this GPU, for people; NULL: not known. */
-const char *gt_avail_replacement(const gt_avail *avail, const char *counter);
-/* Distributes counters to as few passes as possible; appends one string per pass. */
-void gt_avail_pack(gt_avail *avail, const gt_arg_list *counters, gt_arg_list *passes);
 
 /* ---- options of rocprofv3 (profiler_options.c) ---- */
 
@@ -184,8 +167,11 @@ typedef struct gt_profiler_place {
     bool many_hosts;        /* process ids may be equal */
     const char *tool;       /* name of the tool */
     bool own_cmd;
-    bool in_container;    /* the program is part of an image, not of this machine */
-    bool on_this_machine; /* whose GPUs the command will use, so they can be asked */
+    bool in_container;               /* the program is part of an image, not of this machine: */
+    const char *rocprofv3, *rocprof; /* their paths in the image; NULL: it has none */
+    const char *rocm;                /* version of ROCm in the image; NULL: unknown */
+    bool rocpd;                      /* rocprofv3 of the image can write databases */
+    bool on_this_machine;            /* whose GPUs the command will use, so they can be asked */
 } gt_profiler_place;
 
 /* Makes the profiler from the arguments of a cmd: "bash .../rocprof_wrapper.sh [options] [--] [words]" or
@@ -203,8 +189,7 @@ bool gt_profiler_plan_output(gt_arena *arena, gt_profiler_options *options, cons
 bool gt_profiler_is_called(const gt_arg_list *words);
 
 /* Drops options of a preset that are not in the --help text of this rocprofv3, except those of
- * --profiler_args
- * (`users`); notes each dropped option. */
+ * --profiler_args (`users`), and notes each. If it can write databases, it also writes one. */
 void gt_profiler_fit_help(gt_arena *arena, gt_profiler *profiler, const char *help, const gt_arg_list *users,
                           gt_arg_list *notes);
 
@@ -318,6 +303,7 @@ typedef struct gt_plan {
     gt_arg_list docker;    /* the docker command, once shell_line is known */
     const char *container; /* its name; NULL: no container */
     bool keep_alive;       /* the container stays */
+    bool looks_in_image;   /* it can be asked for its profilers: the plan will be executed here */
     bool in_session;       /* docker starts a container that waits, and scripts and command run in it one by
                               one; otherwise docker runs the command itself */
     const gt_slurm *slurm; /* NULL: local run */
@@ -341,12 +327,17 @@ typedef struct gt_plan_request {
     uint64_t min_free;
     const gt_plan_model *model; /* in place of the command; NULL: the command */
     bool keep_alive;            /* the container stays */
+    bool look_in_image;         /* ask the image for its profilers, in a container of their own */
     bool snapshot;              /* write a description of the machine, unless the context says not to */
     bool always_snapshot;       /* even then */
 } gt_plan_request;
 
 /* Returns false if the context is invalid. */
 bool gt_plan_make(gt_arena *arena, const gt_plan_request *request, gt_plan *plan, gt_error *error);
+
+/* Whether the context is valid, as far as that does not depend on a command and its folder: tools, launcher,
+ * variables. For models, whose images are built before each has a plan. Sets only a part of the plan. */
+bool gt_plan_check(gt_arena *arena, const gt_plan_request *request, gt_plan *plan, gt_error *error);
 
 /* Makes the folders of the profilers' output. They are of this run alone: if another run made one of the same
  * name since the plan was made, the plan gets another name. */
@@ -405,6 +396,11 @@ const char *gt_docker_program(gt_arena *arena);
  * of "docker run -d ... IMAGE cat". The container mounts the work folder and the output folder at their own
  * paths. Returns false if the context requests GPUs that this machine does not have. */
 bool gt_docker_make(const gt_plan *plan, const char *image, gt_arg_list *words, gt_error *error);
+
+/* Asks the image which of rocprofv3 and rocprof it has, in its PATH, $ROCM_PATH/bin or /opt/rocm/bin, in a
+ * container like that of the plan. If none can be started the place stays as it is. False if interrupted, or
+ * if the context requests GPUs that this machine does not have. */
+bool gt_docker_find_profilers(const gt_plan *plan, gt_profiler_place *place, gt_error *error);
 
 /* "docker exec ... CONTAINER bash -c LINE" in a session, ending with NULL. */
 const char *const *gt_docker_exec(const gt_plan *plan, const char *line);

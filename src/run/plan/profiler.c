@@ -5,7 +5,6 @@
 #include "base/memory.h"
 #include "os/paths.h"
 
-#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,24 +61,30 @@ static const char *search_profiler(gt_arena *arena, const char *program)
     return found ? found : gt_path_search(arena, program, "/opt/rocm/bin");
 }
 
+static bool is_version(const char *text, int *major, int *minor, int *patch)
+{
+    return sscanf(text, "%3d.%3d.%3d", major, minor, patch) == 3;
+}
+
 /* The version of ROCm as major * 1000000 + minor * 1000, and as a string; 0 if unknown. */
-static long rocm_version(gt_arena *arena, char *text, size_t size)
+static long rocm_version(planner *p, char *text, size_t size)
 {
     const char *rocm = getenv("ROCM_PATH");
+    gt_arena *arena = p->arena;
     const char *places[] = {"/opt/rocm", rocm && *rocm ? rocm : "/opt/rocm"};
     int major, minor, patch;
-    for (size_t i = 0; i < GT_LENGTH(places); i++) {
+    bool found = p->place->rocm && is_version(p->place->rocm, &major, &minor, &patch);
+    for (size_t i = 0; i < GT_LENGTH(places) && !found && !p->place->in_container; i++) {
         gt_buffer version = {0};
         gt_error ignored;
-        bool found =
+        found =
             gt_read_small_file(gt_path_join(arena, places[i], ".info/version"), 4096, &version, &ignored) &&
-            sscanf(gt_buffer_str(&version).bytes, "%3d.%3d.%3d", &major, &minor, &patch) == 3;
+            is_version(gt_buffer_str(&version).bytes, &major, &minor, &patch);
         gt_buffer_free(&version);
-        if (!found) continue;
-        snprintf(text, size, "%d.%d.%d", major, minor, patch);
-        return major * 1000000L + minor * 1000L + patch;
     }
-    return 0;
+    if (!found) return 0;
+    snprintf(text, size, "%d.%d.%d", major, minor, patch);
+    return major * 1000000L + minor * 1000L + patch;
 }
 
 /* rocprofv3 if it is installed, whatever the version of ROCm; else the legacy rocprof, which a plain
@@ -89,12 +94,14 @@ static void choose_program(planner *p, bool wrapper)
     gt_profiler *profiler = p->profiler;
     char version[64];
     profiler->kind = GT_PROFILER_ROCPROFV3;
-    profiler->path = p->place->in_container ? "rocprofv3" : search_profiler(p->arena, "rocprofv3");
-    const char *legacy = !profiler->path && wrapper ? search_profiler(p->arena, "rocprof") : NULL;
+    bool is_here = !p->place->in_container;
+    profiler->path = is_here ? search_profiler(p->arena, "rocprofv3") : p->place->rocprofv3;
+    if (profiler->path || !wrapper) return;
+    const char *legacy = is_here ? search_profiler(p->arena, "rocprof") : p->place->rocprof;
     if (!legacy) return;
     profiler->kind = GT_PROFILER_ROCPROF;
     profiler->path = legacy;
-    if (rocm_version(p->arena, version, sizeof version) >= 7000000)
+    if (rocm_version(p, version, sizeof version) >= 7000000)
         add_message(p->arena, p->warnings, "ROCm %s detected but rocprofv3 not found, using legacy rocprof",
                     version);
 }
@@ -187,6 +194,20 @@ static void add_sample_format(planner *p)
     add_message(p->arena, p->notes, "added --output-format csv: a Perfetto trace has no PC samples");
 }
 
+/* madengine's documentation promises a database of each run (`*_results.db`), which none of its profiles
+ * requests. Those that write Perfetto traces write one, too: not the lightweight one, nor PC sampling, whose
+ * samples databases do not have. Versions before rocprofiler-sdk 1.0 cannot write one. */
+static void add_database_format(planner *p)
+{
+    gt_profiler_option *option = gt_profiler_option_find(&p->options, "output-format");
+    if (p->profiler->own_cmd || !first_value(option) || option->value_count != 1 ||
+        strcmp(option->values[0], "pftrace") != 0 ||
+        gt_profiler_option_is_on(&p->options, "pc-sampling-beta-enabled"))
+        return;
+    option->values[option->value_count++] = "rocpd";
+    gt_arg_list_add(p->arena, &p->profiler->formats, "rocpd");
+}
+
 static void emit(planner *p, const char *word)
 {
     gt_arg_list_add(p->arena, &p->profiler->options, word);
@@ -215,6 +236,7 @@ static bool plan_rocprofv3(planner *p)
     fix_pc_sampling(p);
     add_sample_format(p);
     choose_formats(p);
+    if (p->place->rocpd) add_database_format(p);
     if (!resolve_counters(p)) return false;
     emit_all(p);
     return true;
@@ -357,6 +379,7 @@ void gt_profiler_fit_help(gt_arena *arena, gt_profiler *profiler, const char *he
         add_message(arena, notes, "this rocprofv3 has no %s; option dropped", option->written);
     }
     profiler->options = (gt_arg_list){0};
+    if (strstr(help, "rocpd")) add_database_format(&p);
     emit_all(&p);
 }
 

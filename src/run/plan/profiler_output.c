@@ -9,6 +9,7 @@
  * or from the jobs of a file of -i. rocprofv3 refuses a file that contradicts its command line, so of such a
  * file a copy without these two is used. */
 #include "run/plan/plan.h"
+#include "base/interner.h"
 #include "os/paths.h"
 
 #include <ctype.h>
@@ -49,12 +50,6 @@ static void add_defaults(gt_arena *arena, gt_profiler_options *options, const gt
 }
 
 /* ---- from jobs ---- */
-
-static bool ends_with(const char *text, const char *ending)
-{
-    size_t len = strlen(text), end = strlen(ending);
-    return len > end && strcmp(text + len - end, ending) == 0;
-}
 
 /* A YAML file is not rewritten: only whether it has one of the keys is known. */
 static const char *key_in_yaml(const char *text)
@@ -139,7 +134,7 @@ static bool adopt_jobs(const job_file *f, gt_str contents, const char **text)
 {
     gt_error ignored;
     bool found = false;
-    if (!ends_with(f->path, ".json")) {
+    if (!gt_has_ending(f->path, ".json")) {
         const char *key = key_in_yaml(contents.bytes);
         return !key ||
                gt_fail(f->error, "tool %.200s: %.300s has %s; remove it, and use %s in the tool's cmd",
@@ -158,7 +153,8 @@ static bool read_jobs(const job_file *f, const char **text)
     const char *path = f->path ? gt_path_absolute(f->arena, f->place->workdir, f->path) : "";
     gt_buffer contents = {0};
     gt_error ignored;
-    if (!ends_with(path, ".json") && !ends_with(path, ".yaml") && !ends_with(path, ".yml")) return true;
+    if (!gt_has_ending(path, ".json") && !gt_has_ending(path, ".yaml") && !gt_has_ending(path, ".yml"))
+        return true;
     bool ok = !gt_read_small_file(path, JOBS_MAX_BYTES, &contents, &ignored) ||
               adopt_jobs(f, gt_buffer_str(&contents), text);
     gt_buffer_free(&contents);

@@ -1,9 +1,10 @@
 /* Names are split into words (HF_TOKEN, hf-token, hfToken: HF and TOKEN) and the words compared with a list,
  * so that TOKEN is found but TOKENIZERS is not. Texts are scanned once for NAME=value, --name value and
- * "name": value, with the quotes of a shell, also inside of each other, and then once per known secret. Where
- * the end of a value is in doubt, too much is masked rather than too little. */
+ * "name": value, with the quotes of a shell, also inside of each other, after each known secret was replaced.
+ * Where the end of a value is in doubt, too much is masked rather than too little. */
 #include "run/plan/secrets.h"
 #include "base/buffer.h"
+#include "base/interner.h"
 #include "run/plan/context.h"
 
 #include <ctype.h>
@@ -43,13 +44,6 @@ static name_words split_name(const char *name)
     return words;
 }
 
-static bool is_one_of(const char *word, const char *const *list, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(word, list[i]) == 0) return true;
-    return false;
-}
-
 static bool is_secret_word(const char *word)
 {
     static const char *const whole[] = {
@@ -59,7 +53,7 @@ static bool is_secret_word(const char *word)
     /* also at the end of a longer word: PGPASSWORD, GITHUBTOKEN */
     static const char *const ends[] = {"TOKEN",      "SECRET", "PASSWORD",  "PASSWD",    "PASSPHRASE",
                                        "CREDENTIAL", "APIKEY", "ACCESSKEY", "SECRETKEY", "PRIVATEKEY"};
-    if (is_one_of(word, whole, GT_LENGTH(whole))) return true;
+    if (gt_is_one_of(word, whole, GT_LENGTH(whole))) return true;
     size_t len = strlen(word);
     for (size_t i = 0; i < GT_LENGTH(ends); i++) {
         size_t end = strlen(ends[i]);
@@ -75,8 +69,8 @@ static bool is_harmless(const name_words *words, size_t i)
     static const char *const after[] = {"LEN",   "LENGTH", "COUNT", "SIZE", "LIMIT", "DIM",
                                         "HEADS", "VALUE",  "ID",    "IDS",  "TYPE",  "BUDGET"};
     bool is_id = i && strcmp(words->items[i], "KEY") == 0; /* AWS_ACCESS_KEY_ID belongs to a secret */
-    if (i && is_one_of(words->items[i - 1], before, GT_LENGTH(before))) return true;
-    if (i + 1 == words->count || !is_one_of(words->items[i + 1], after, GT_LENGTH(after))) return false;
+    if (i && gt_is_one_of(words->items[i - 1], before, GT_LENGTH(before))) return true;
+    if (i + 1 == words->count || !gt_is_one_of(words->items[i + 1], after, GT_LENGTH(after))) return false;
     return !(is_id && strcmp(words->items[i + 1], "ID") == 0);
 }
 
@@ -330,17 +324,38 @@ static void mask_value(gt_buffer *text, gt_arena *arena, const char *value)
 const char *gt_secrets_hide(gt_arena *arena, const gt_value *known, const char *text)
 {
     if (!text) return NULL;
-    gt_buffer masked = {0};
-    mask_named(text, &masked);
+    gt_buffer whole = {0}, masked = {0};
+    gt_buffer_add_cstr(&whole, text); /* known values first: after a name, a value ends at the first blank */
     for (uint32_t i = 0; known->type == GT_VALUE_DICT && i < known->count; i += 2) {
         const gt_value *value = &known->items[i + 1];
         if (value->type == GT_VALUE_STRING && gt_secret_is_name(known->items[i].text.bytes))
-            mask_value(&masked, arena, value->text.bytes);
+            mask_value(&whole, arena, value->text.bytes);
     }
+    mask_named(gt_buffer_str(&whole).bytes, &masked);
+    gt_buffer_free(&whole);
     gt_str result = gt_buffer_str(&masked);
     if (strcmp(result.bytes, text) != 0) text = gt_arena_bytes(arena, result.bytes, result.len);
     gt_buffer_free(&masked);
     return text;
+}
+
+/* The whole value of a word "NAME=value" is masked, also if it has blanks; NULL: the name is no secret's. */
+static const char *hide_assigned(gt_arena *arena, const char *word)
+{
+    size_t len = strcspn(word, "=");
+    return word[len] && word[len + 1] && is_secret_piece(word, len)
+               ? gt_arena_format(arena, "%.*s=" GT_SECRET_MASK, (int)len, word)
+               : NULL;
+}
+
+gt_arg_list gt_secrets_hide_variables(gt_arena *arena, const gt_value *known, const gt_arg_list *variables)
+{
+    gt_arg_list masked = {0};
+    for (size_t i = 0; i < variables->count; i++) {
+        const char *hidden = hide_assigned(arena, variables->items[i]);
+        gt_arg_list_add(arena, &masked, hidden ? hidden : gt_secrets_hide(arena, known, variables->items[i]));
+    }
+    return masked;
 }
 
 gt_arg_list gt_secrets_hide_words(gt_arena *arena, const gt_value *known, const gt_arg_list *words)
@@ -349,8 +364,8 @@ gt_arg_list gt_secrets_hide_words(gt_arena *arena, const gt_value *known, const 
     bool hide_next = false;
     for (size_t i = 0; i < words->count; i++) {
         const char *word = words->items[i];
-        gt_arg_list_add(arena, &masked,
-                        hide_next && word[0] != '-' ? GT_SECRET_MASK : gt_secrets_hide(arena, known, word));
+        const char *hidden = word[0] == '-' ? hide_assigned(arena, word) : hide_next ? GT_SECRET_MASK : NULL;
+        gt_arg_list_add(arena, &masked, hidden ? hidden : gt_secrets_hide(arena, known, word));
         hide_next = word[0] == '-' && word[1] && word[2] && !strchr(word, '=') && gt_secret_is_name(word);
     }
     return masked;
@@ -411,7 +426,7 @@ static bool is_place(const char *name)
 {
     static const char *const places[] = {"SOCK", "SOCKET", "FILE", "DIR", "FOLDER", "PATH", "HOME"};
     name_words words = split_name(name);
-    return words.count && is_one_of(words.items[words.count - 1], places, GT_LENGTH(places));
+    return words.count && gt_is_one_of(words.items[words.count - 1], places, GT_LENGTH(places));
 }
 
 const gt_value *gt_secrets_known(gt_arena *arena, const gt_value *context, const gt_value *variables,

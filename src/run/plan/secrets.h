@@ -38,5 +38,7 @@ const char *gt_secrets_hide(gt_arena *arena, const gt_value *known, const char *
 
 /* The words, each masked like that; an option with a secret's name also masks the word after it. */
 gt_arg_list gt_secrets_hide_words(gt_arena *arena, const gt_value *known, const gt_arg_list *words);
+/* The variables, each "NAME=value". */
+gt_arg_list gt_secrets_hide_variables(gt_arena *arena, const gt_value *known, const gt_arg_list *variables);
 
 #endif

@@ -111,6 +111,40 @@ static gt_gpu_entry amd_facts(gt_arena *arena, const gt_gpu *gpu)
     return facts;
 }
 
+/* ---- NVIDIA ---- */
+
+static double nvml_number(gt_inventory *inventory, gt_sensor sensor, size_t device)
+{
+    return gt_sensors_read(&inventory->nvml, sensor, device).number;
+}
+
+/* NULL: unknown. */
+static const char *nvml_text(gt_inventory *inventory, gt_arena *arena, gt_sensor sensor, size_t device)
+{
+    gt_sensor_value value = gt_sensors_read(&inventory->nvml, sensor, device);
+    return *value.text ? gt_arena_bytes(arena, value.text, strlen(value.text)) : NULL;
+}
+
+static gt_gpu_clocks nvml_clocks(gt_inventory *inventory, gt_sensor core, gt_sensor memory, size_t device)
+{
+    return (gt_gpu_clocks){nvml_number(inventory, core, device), nvml_number(inventory, memory, device)};
+}
+
+static gt_gpu_entry nvml_facts(gt_inventory *inventory, gt_arena *arena, size_t device)
+{
+    double ecc = nvml_number(inventory, GT_SENSOR_ECC, device);
+    return (gt_gpu_entry){
+        .vendor = "NVIDIA",
+        .name = nvml_text(inventory, arena, GT_SENSOR_NAME, device),
+        .uuid = nvml_text(inventory, arena, GT_SENSOR_UUID, device),
+        .pci = nvml_text(inventory, arena, GT_SENSOR_PCI, device),
+        .vbios = nvml_text(inventory, arena, GT_SENSOR_VBIOS, device),
+        .memory_bytes = nvml_number(inventory, GT_SENSOR_MEMORY_BYTES, device),
+        .power_limit_w = nvml_number(inventory, GT_SENSOR_POWER_LIMIT_W, device),
+        .ecc = isnan(ecc) ? -1 : ecc > 0,
+        .max_clocks = nvml_clocks(inventory, GT_SENSOR_MAX_CORE_MHZ, GT_SENSOR_MAX_MEMORY_MHZ, device)};
+}
+
 /* ---- both ---- */
 
 static const gt_gpu_entry unknown_gpu = {
@@ -137,9 +171,9 @@ gt_inventory *gt_inventory_open(gt_arena *arena)
     gt_gpu_entry *facts = gt_arena_alloc(arena, (known + 1) * sizeof *facts);
     bool *taken = gt_arena_alloc(arena, (known + 1) * sizeof *taken);
     memset(taken, 0, known + 1);
-    for (size_t i = 0; i < known; i++) inventory->nvml.describe(&inventory->nvml, i, arena, &facts[i]);
-    if (inventory->has_nvml)
-        inventory->nvml.versions(&inventory->nvml, arena, &inventory->driver, &inventory->cuda);
+    for (size_t i = 0; i < known; i++) facts[i] = nvml_facts(inventory, arena, i);
+    inventory->driver = known ? nvml_text(inventory, arena, GT_SENSOR_DRIVER, 0) : NULL;
+    inventory->cuda = known ? nvml_text(inventory, arena, GT_SENSOR_CUDA, 0) : NULL;
     inventory->entries = gt_arena_alloc(arena, (gpus.count + known + 1) * sizeof *inventory->entries);
     for (size_t i = 0; i < gpus.count; i++) {
         const gt_gpu *gpu = &gpus.items[i];
@@ -188,7 +222,7 @@ gt_gpu_clocks gt_inventory_clocks(gt_inventory *inventory, size_t index)
         read_levels(&arena, entry->device, "pp_dpm_sclk", &clocks.core_mhz, &ignored);
         read_levels(&arena, entry->device, "pp_dpm_mclk", &clocks.memory_mhz, &ignored);
     } else if (inventory->has_nvml && entry->nvml_index != SIZE_MAX) {
-        clocks = inventory->nvml.clocks(&inventory->nvml, entry->nvml_index);
+        clocks = nvml_clocks(inventory, GT_SENSOR_CORE_MHZ, GT_SENSOR_MEMORY_MHZ, entry->nvml_index);
     }
     gt_arena_free(&arena);
     return clocks;

@@ -6,7 +6,6 @@
 #include "base/number.h"
 #include "os/clock.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
@@ -44,7 +43,7 @@ static bool is_chosen(const gt_sampler *s, size_t device)
 
 static void add_device(gt_sampler *s, size_t device, bool named)
 {
-    bool secondary = s->is_power && s->sensors->is_secondary(s->sensors, device);
+    bool secondary = s->is_power && gt_sensors_read(s->sensors, GT_SENSOR_IS_SECONDARY, device).number > 0;
     if (secondary && named)
         gt_warn("Device %zu is a secondary die; its %s is not sampled", device, s->plan->mode);
     if (!secondary && s->count < DEVICES_MAX && !is_chosen(s, device)) s->devices[s->count++] = device;
@@ -93,8 +92,8 @@ static double to_two_decimals(double value)
 static void write_value(gt_sampler *s, size_t device)
 {
     char text[GT_NUMBER_MAX];
-    double value = s->is_power ? s->sensors->power_w(s->sensors, device)
-                               : s->sensors->memory_percent(s->sensors, device);
+    gt_sensor sensor = s->is_power ? GT_SENSOR_POWER_W : GT_SENSOR_MEMORY_PERCENT;
+    double value = gt_sensors_read(s->sensors, sensor, device).number;
     if (!s->is_power) value = isfinite(value) ? to_two_decimals(value) : 0;
     fputc(',', s->file);
     if (isfinite(value))
@@ -119,7 +118,7 @@ static void take_sample(gt_sampler *s)
 static void read_counters(gt_sampler *s, bool since)
 {
     for (size_t i = 0; s->is_power && i < s->count; i++) {
-        double now = s->sensors->energy_j(s->sensors, s->devices[i]);
+        double now = gt_sensors_read(s->sensors, GT_SENSOR_ENERGY_J, s->devices[i]).number;
         s->joules[i] = since ? now - s->joules[i] : now;
         if (since && !(s->joules[i] >= 0)) s->joules[i] = NAN; /* the driver was loaded again */
     }

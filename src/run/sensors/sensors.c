@@ -1,4 +1,4 @@
-/* Finds the GPUs and reads their power and memory from sysfs, or from a file in tests. */
+/* Finds the GPUs and reads their power and memory from sysfs. */
 #include "run/sensors/sensors.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -49,10 +49,15 @@ static int by_address(const void *a, const void *b)
     return strcmp(gt_path_name(((const gt_gpu *)a)->device), gt_path_name(((const gt_gpu *)b)->device));
 }
 
-gt_gpu_list gt_gpus_find(gt_arena *arena)
+const char *gt_sysfs_path(gt_arena *arena, const char *name)
 {
     const char *sysfs = getenv("GPUTALLY_SYSFS");
-    const char *folder = gt_path_join(arena, sysfs && *sysfs ? sysfs : "/sys", "class/drm");
+    return gt_path_join(arena, sysfs && *sysfs ? sysfs : "/sys", name);
+}
+
+gt_gpu_list gt_gpus_find(gt_arena *arena)
+{
+    const char *folder = gt_sysfs_path(arena, "class/drm");
     gt_gpu_list list = {.items = gt_arena_alloc(arena, GPUS_MAX * sizeof *list.items)};
     DIR *dir = opendir(folder);
     struct dirent *entry;
@@ -99,25 +104,25 @@ static const char *monitor_file(gt_arena *arena, const char *device, const char 
     return found;
 }
 
-static double sysfs_power(gt_sensors *sensors, size_t device)
+static void sysfs_read(gt_sensors *sensors, gt_sensor_request request, gt_sensor_value *value)
 {
-    return read_number(((sysfs_device *)sensors->state)[device].power) / 1e6;
-}
-
-static double sysfs_energy(gt_sensors *sensors, size_t device)
-{
-    return read_number(((sysfs_device *)sensors->state)[device].energy) / 1e6;
-}
-
-static double sysfs_memory(gt_sensors *sensors, size_t device)
-{
-    const sysfs_device *d = &((sysfs_device *)sensors->state)[device];
-    return 100 * read_number(d->used) / read_number(d->total);
-}
-
-static bool sysfs_is_secondary(gt_sensors *sensors, size_t device)
-{
-    return !(sysfs_power(sensors, device) > 0);
+    const sysfs_device *d = &((sysfs_device *)sensors->state)[request.device];
+    switch (request.sensor) {
+    case GT_SENSOR_POWER_W:
+        value->number = read_number(d->power) / 1e6;
+        break;
+    case GT_SENSOR_ENERGY_J:
+        value->number = read_number(d->energy) / 1e6;
+        break;
+    case GT_SENSOR_MEMORY_PERCENT:
+        value->number = 100 * read_number(d->used) / read_number(d->total);
+        break;
+    case GT_SENSOR_IS_SECONDARY:
+        value->number = !(read_number(d->power) > 0);
+        break;
+    default:
+        break;
+    }
 }
 
 static void close_nothing(gt_sensors *sensors)
@@ -140,114 +145,22 @@ static bool open_sysfs(gt_arena *arena, gt_sensors *sensors)
                                           gt_path_join(arena, device, "mem_info_vram_used"),
                                           gt_path_join(arena, device, "mem_info_vram_total")};
     }
-    *sensors = (gt_sensors){"amdgpu",           count,        devices,      sysfs_power, sysfs_memory,
-                            sysfs_is_secondary, sysfs_energy, close_nothing};
+    *sensors = (gt_sensors){count, devices, sysfs_read, close_nothing};
     return count;
-}
-
-/* ---- sensors: a file of rows, for tests ---- */
-
-typedef struct fake_row {
-    double t;
-    size_t device;
-    double watts, used, total, joules;
-    bool secondary;
-} fake_row;
-
-typedef struct fake {
-    fake_row *rows;
-    size_t count, capacity;
-    struct timespec begin;
-} fake;
-
-/* The last row of the device whose time has passed. */
-static const fake_row *fake_now(const fake *f, size_t device)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    double t = (double)(now.tv_sec - f->begin.tv_sec) + (double)(now.tv_nsec - f->begin.tv_nsec) * 1e-9;
-    const fake_row *found = NULL;
-    for (size_t i = 0; i < f->count; i++)
-        if (f->rows[i].device == device && (f->rows[i].t <= t || !found)) found = &f->rows[i];
-    return found;
-}
-
-static double fake_power(gt_sensors *sensors, size_t device)
-{
-    const fake_row *row = fake_now(sensors->state, device);
-    return row ? row->watts : NAN;
-}
-
-static double fake_memory(gt_sensors *sensors, size_t device)
-{
-    const fake_row *row = fake_now(sensors->state, device);
-    return row ? 100 * row->used / row->total : NAN;
-}
-
-static double fake_energy(gt_sensors *sensors, size_t device)
-{
-    const fake_row *row = fake_now(sensors->state, device);
-    return row ? row->joules : NAN;
-}
-
-static bool fake_is_secondary(gt_sensors *sensors, size_t device)
-{
-    const fake_row *row = fake_now(sensors->state, device);
-    return row && row->secondary;
-}
-
-static void fake_close(gt_sensors *sensors)
-{
-    fake *f = sensors->state;
-    gt_free(f->rows);
-}
-
-static bool read_fake_row(const char *line, fake_row *row)
-{
-    char watts[64] = "";
-    int at = 0;
-    unsigned device;
-    if (sscanf(line, "%lf,%3u,%n", &row->t, &device, &at) != 2 || !at) return false;
-    size_t len = strcspn(line + at, ",\n");
-    snprintf(watts, sizeof watts, "%.*s", len < 60 ? (int)len : 60, line + at);
-    row->device = device;
-    row->secondary = strcmp(watts, "-") == 0;
-    row->watts = *watts && !row->secondary ? strtod(watts, NULL) : NAN;
-    int found = sscanf(line + at + len, ",%lf,%lf,%lf", &row->used, &row->total, &row->joules);
-    if (found < 3) row->joules = NAN;
-    return found >= 2;
-}
-
-static bool open_fake(gt_arena *arena, gt_sensors *sensors)
-{
-    const char *path = getenv("GPUTALLY_SMI_FAKE");
-    gt_buffer text = {0};
-    gt_error error;
-    if (!path || !*path) return false;
-    fake *f = gt_arena_alloc(arena, sizeof *f);
-    *f = (fake){0};
-    clock_gettime(CLOCK_MONOTONIC, &f->begin);
-    *sensors =
-        (gt_sensors){"fake", 0, f, fake_power, fake_memory, fake_is_secondary, fake_energy, fake_close};
-    if (!gt_read_small_file(path, 1 << 22, &text, &error)) gt_warn("%s", error.text);
-    for (const char *line = gt_buffer_str(&text).bytes; *line;) {
-        fake_row row;
-        if (read_fake_row(line, &row)) {
-            GT_PUSH(f->rows, f->count, f->capacity, row);
-            if (row.device >= sensors->count) sensors->count = row.device + 1;
-        }
-        line += strcspn(line, "\n");
-        line += *line == '\n';
-    }
-    gt_buffer_free(&text);
-    return sensors->count;
 }
 
 /* ---- sensors: all sources ---- */
 
+gt_sensor_value gt_sensors_read(gt_sensors *sensors, gt_sensor sensor, size_t device)
+{
+    gt_sensor_value value = {.number = NAN};
+    sensors->read(sensors, (gt_sensor_request){sensor, (uint32_t)device}, &value);
+    return value;
+}
+
 bool gt_sensors_open(gt_arena *arena, gt_sensors *sensors)
 {
-    static bool (*const sources[])(gt_arena *, gt_sensors *) = {open_fake, open_sysfs, gt_sensors_open_rocm,
+    static bool (*const sources[])(gt_arena *, gt_sensors *) = {open_sysfs, gt_sensors_open_rocm,
                                                                 gt_sensors_open_nvml};
     for (size_t i = 0; i < GT_LENGTH(sources); i++)
         if (sources[i](arena, sensors)) return true;

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* ---- GPUs (sensors.c) ---- */
 
@@ -21,7 +22,9 @@ typedef struct gt_gpu_list {
     size_t count;
 } gt_gpu_list;
 
-/* GPUs with a render node, ordered by PCI address like ROCm. Tests set GPUTALLY_SYSFS in place of /sys. */
+/* A file of sysfs, in the folder that GPUTALLY_SYSFS names or in /sys. */
+const char *gt_sysfs_path(gt_arena *arena, const char *name);
+/* GPUs with a render node, ordered by PCI address like ROCm. */
 gt_gpu_list gt_gpus_find(gt_arena *arena);
 
 /* ---- what is known of a GPU (inventory.c) ---- */
@@ -60,31 +63,58 @@ bool gt_gpus_have_nvidia(gt_arena *arena);
 
 /* ---- sensors (sensors.c, libraries.c) ---- */
 
+typedef enum gt_sensor {
+    GT_SENSOR_POWER_W,
+    GT_SENSOR_MEMORY_PERCENT, /* used share of the device's memory */
+    GT_SENSOR_ENERGY_J,       /* the device's own count of the energy that it has taken so far */
+    GT_SENSOR_IS_SECONDARY,   /* 1: a die whose power another device reports */
+    /* of NVML only */
+    GT_SENSOR_CORE_MHZ,
+    GT_SENSOR_MEMORY_MHZ,
+    GT_SENSOR_MAX_CORE_MHZ,
+    GT_SENSOR_MAX_MEMORY_MHZ,
+    GT_SENSOR_MEMORY_BYTES,
+    GT_SENSOR_POWER_LIMIT_W,
+    GT_SENSOR_ECC, /* 1: on, 0: off */
+    /* of NVML only, texts */
+    GT_SENSOR_NAME,
+    GT_SENSOR_UUID,
+    GT_SENSOR_PCI,
+    GT_SENSOR_VBIOS,
+    GT_SENSOR_DRIVER, /* of any device */
+    GT_SENSOR_CUDA,   /* of any device */
+} gt_sensor;
+
+enum { GT_SENSOR_TEXT = 96 };
+typedef struct gt_sensor_value {
+    double number;             /* NaN: unknown */
+    char text[GT_SENSOR_TEXT]; /* "": unknown */
+} gt_sensor_value;
+
+/* What libraries.c asks of the helper that loads the library (helper/sensors.c). */
+typedef struct gt_sensor_request {
+    gt_sensor sensor;
+    uint32_t device;
+} gt_sensor_request;
+
 typedef struct gt_sensors gt_sensors;
 
 struct gt_sensors {
-    const char *name; /* of the source */
-    size_t count;     /* devices */
+    size_t count; /* devices */
     void *state;
-    double (*power_w)(gt_sensors *sensors, size_t device); /* NaN if it cannot be read */
-    double (*memory_percent)(gt_sensors *sensors,
-                             size_t device);                  /* used share of the device's memory; or NaN */
-    bool (*is_secondary)(gt_sensors *sensors, size_t device); /* a die whose power its twin reports */
-    /* The device's own count of the energy that it has taken so far; NaN if it has none. */
-    double (*energy_j)(gt_sensors *sensors, size_t device);
+    /* Sets what the source knows in a value in which nothing is known. */
+    void (*read)(gt_sensors *sensors, gt_sensor_request request, gt_sensor_value *value);
     void (*close)(gt_sensors *sensors);
-    /* NVML only; NULL elsewhere */
-    void (*describe)(gt_sensors *sensors, size_t device, gt_arena *arena, gt_gpu_entry *facts);
-    gt_gpu_clocks (*clocks)(gt_sensors *sensors, size_t device);
-    void (*versions)(gt_sensors *sensors, gt_arena *arena, const char **driver, const char **cuda);
 };
 
+gt_sensor_value gt_sensors_read(gt_sensors *sensors, gt_sensor sensor, size_t device);
+
 /* Opens the first source that has a device: a library (libraries.c) or sysfs. Returns false if there is none.
- * Tests set GPUTALLY_SMI_FAKE to a file with rows t,device,watts,used,total[,joules]: the values from t
- * seconds on; watts "-" is a secondary die, "" cannot be read; joules is the state of an energy counter. */
+ */
 bool gt_sensors_open(gt_arena *arena, gt_sensors *sensors);
 
-/* The libraries; false if the library is not installed or has no device. */
+/* A library of ROCm or NVIDIA, which a helper loads (helper/helper.h): a driver that blocks or crashes does
+ * not affect this process. False if the library is not installed or has no device. */
 bool gt_sensors_open_rocm(gt_arena *arena, gt_sensors *sensors);
 bool gt_sensors_open_nvml(gt_arena *arena, gt_sensors *sensors);
 

@@ -74,8 +74,7 @@ bool gt_nodes_write(gt_arena *arena, const gt_nodes *nodes, const char *folder, 
     gt_json_put_cstr(&json, "name", name);
     if (status) gt_json_put_cstr(&json, "status", status);
     if (status) gt_json_put_cstr(&json, "reason", reason);
-    gt_json_key(&json, "nodes");
-    gt_json_open(&json, '[');
+    gt_json_put_open(&json, "nodes", '[');
     for (size_t i = 0; i < nodes->count; i++) add_node(&json, &nodes->items[i], i);
     gt_json_close(&json, ']');
     add_metrics(arena, &json, nodes);

@@ -54,7 +54,8 @@ typedef struct writer {
     const char *output_dir, *log_pattern;
     const char *job_name; /* the name of the run without characters that queries would have to quote */
     gt_distributed launcher;
-    int64_t ends_after_s; /* the time limit, if its end is announced by a signal; else 0 */
+    int64_t limit_s;   /* the time limit; 0: none */
+    bool is_announced; /* SLURM sends a signal before it */
     gt_error *error;
 } writer;
 
@@ -197,9 +198,9 @@ static bool add_early_signal(writer *w)
 {
     const gt_value *time = gt_value_get(w->slurm, "time");
     const char *text = gt_value_is_empty(time) ? NULL : printed(w, "time", time);
-    int64_t seconds = text ? limit_s(text) : 0;
-    if (seconds < EARLY_FROM_S) return true;
-    w->ends_after_s = seconds;
+    w->limit_s = text ? limit_s(text) : 0;
+    w->is_announced = w->limit_s >= EARLY_FROM_S;
+    if (!w->is_announced) return true;
     bool script = w->request->array || gt_launcher_runs_once(&w->launcher);
     return add_directive(w, "signal", gt_arena_format(w->arena, "%sTERM@%d", script ? "B:" : "", EARLY_S));
 }
@@ -288,26 +289,21 @@ static void add_env_vars(writer *w)
             add_export(w, env->items[i].text.bytes, gt_settings_print(w->arena, &env->items[i + 1]));
 }
 
-/* When the job ends, for a process that is told a while before. */
-static void add_end(writer *w)
+/* A signal from then on means the time limit. SLURM sends an early one up to a minute earlier than asked for.
+ */
+static void add_time_over(writer *w)
 {
-    if (w->ends_after_s)
-        add(w, gt_arena_format(w->arena, "export GPUTALLY_JOB_ENDS=$(($(date +%%s) + %" PRId64 "))\n",
-                               w->ends_after_s));
+    if (w->is_announced || (w->limit_s && w->request->array))
+        add(w, gt_arena_format(w->arena, "export GPUTALLY_TIME_OVER=$(($(date +%%s) + %" PRId64 "))\n",
+                               w->limit_s - (w->is_announced ? EARLY_S + 90 : 1)));
 }
 
 /* A task of an array has what the command would have here, and what it needs on several nodes. Tasks may
  * share a node: each has the GPUs that SLURM gives it. */
 static void add_array_variables(writer *w)
 {
-    const gt_value *time = gt_value_get(w->slurm, "time");
-    const char *text = gt_value_is_empty(time) ? NULL : printed(w, "time", time);
-    int64_t limit = text ? limit_s(text) : 0, early = w->ends_after_s ? EARLY_S + 90 : 1;
     add_env_vars(w);
-    if (limit) /* a signal from now on means the time limit; SLURM sends an early one up to a minute earlier
-                */
-        add(w, gt_arena_format(w->arena, "export GPUTALLY_TIME_OVER=$(($(date +%%s) + %" PRId64 "))\n",
-                               limit - early));
+    add_time_over(w);
     if (w->nodes > 1 || gt_settings_has(w->plan->context, "distributed")) add_master(w);
     if (w->nodes > 1) add_interface(w);
 }
@@ -323,7 +319,7 @@ static void add_variables(writer *w)
     add_interface(w);
     add_export(w, "DISTRIBUTED_BACKEND", gt_settings_print(w->arena, gt_value_get(distributed, "backend")));
     add(w, "export MAD_DEPLOYMENT_TYPE=slurm MAD_SLURM_JOB_ID=$SLURM_JOB_ID MAD_IN_SLURM_JOB=1\n");
-    add_end(w);
+    add_time_over(w);
     add_export(w, "MAD_TOTAL_NODES", number(w, w->nodes));
     add_export(w, "MAD_LAUNCHER_TYPE", w->launcher.name);
     if (w->nodes > 1) add(w, "export TORCH_ELASTIC_RDZV_TIMEOUT=3600\n");
@@ -500,16 +496,14 @@ bool gt_slurm_write(const gt_plan *plan, const gt_slurm *slurm, gt_error *error)
     gt_json_add_value(&json, context_for_nodes(plan));
     gt_buffer_add_cstr(&json.text, "\n");
     gt_output *output = gt_output_new();
-    mode_t before = umask(0077); /* both may contain what others must not read */
+    gt_output_set_private(output); /* both may contain what others must not read */
     /* Not gt_buffer_str, which may move the bytes: `slurm` is not changed here. */
     const gt_str script = {slurm->text.bytes, slurm->text.len};
     bool ok = gt_output_write_file(output, slurm->script, script, error) &&
               gt_output_write_file(output, slurm->context_path, gt_buffer_str(&json.text), error) &&
               gt_output_commit(output, error);
-    umask(before);
     gt_output_free(output);
     gt_json_writer_free(&json);
-    if (ok) chmod(slurm->context_path, 0600); /* it may have replaced a file of an older version */
     return ok &&
            (chmod(slurm->script, 0700) == 0 || gt_fail(error, "%s: cannot make executable", slurm->script));
 }

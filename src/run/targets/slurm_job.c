@@ -8,22 +8,89 @@
  * The first Ctrl-C ends the processes of the job with SIGTERM, so that the nodes collect what they have, and
  * waits for that; the second one cancels the job and leaves. A hang-up (a lost connection) leaves the job
  * alone. */
-#include "run/targets/targets.h"
 #include "base/log.h"
 #include "os/clock.h"
 #include "os/paths.h"
 #include "output/file.h"
 #include "run/execute/execute.h"
 #include "run/targets/slurm_job.h"
+#include "run/targets/targets.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+/* ---- the output of a job ---- */
+
+/* A file that another machine appends to. */
+typedef struct follower {
+    const char *path;
+    int shown_at;   /* our descriptor; -1: no longer */
+    int descriptor; /* -1: not open */
+    ino_t inode;
+    off_t offset;
+} follower;
+
+enum { BLOCK = 64 * 1024 };
+
+static void write_all(follower *f, const char *bytes, size_t len)
+{
+    while (len && f->shown_at >= 0) {
+        ssize_t n = write(f->shown_at, bytes, len);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) f->shown_at = -1; /* its reader has gone */
+        if (n > 0) bytes += n, len -= (size_t)n;
+    }
+}
+
+static bool open_file(follower *f)
+{
+    struct stat status;
+    if (f->descriptor >= 0) {
+        /* A job that is started again truncates or replaces the file. */
+        bool replaced = stat(f->path, &status) == 0 && status.st_ino != f->inode;
+        bool truncated = fstat(f->descriptor, &status) == 0 && status.st_size < f->offset;
+        if (truncated || replaced) f->offset = 0;
+        if (!replaced) return true;
+        close(f->descriptor);
+    }
+    f->descriptor = open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (f->descriptor < 0) return false;
+    if (fstat(f->descriptor, &status) == 0) f->inode = status.st_ino;
+    return true;
+}
+
+/* Shows what was added since the last call. The file may not exist yet, or may begin again. */
+static void follower_show(follower *f)
+{
+    char block[BLOCK];
+    ssize_t n;
+    if (!open_file(f)) return;
+    while ((n = pread(f->descriptor, block, sizeof block, f->offset)) > 0) {
+        f->offset += n;
+        write_all(f, block, (size_t)n);
+    }
+}
+
+/* Opens the file again, because a network file system may show the end of a file only then, shows the rest
+ * and closes it. */
+static void follower_end(follower *f)
+{
+    if (f->descriptor >= 0) {
+        follower_show(f);
+        close(f->descriptor);
+        f->descriptor = -1;
+    }
+    follower_show(f);
+    if (f->descriptor >= 0) close(f->descriptor);
+    f->descriptor = -1;
+}
 
 enum {
     SILENCES_TO_TRUST = 5, /* ... until records of all nodes are taken as the end of the job */
@@ -37,7 +104,7 @@ static const double stop_grace_s = 120; /* for the nodes to collect, before the 
 typedef struct waiting {
     const gt_slurm *slurm;
     gt_slurm_job job;
-    gt_follower out, err;
+    follower out, err;
     gt_arg_list reasons; /* already shown */
     const char *shown;   /* state that was shown last */
     double pause_s, stopped_at;
@@ -47,8 +114,8 @@ typedef struct waiting {
 
 static void show_output(waiting *w)
 {
-    gt_follower_show(&w->out);
-    gt_follower_show(&w->err);
+    follower_show(&w->out);
+    follower_show(&w->err);
 }
 
 /* Waits and shows the output; returns early if a signal arrives. */
@@ -136,7 +203,7 @@ static bool bear_silence(waiting *w)
 }
 
 /* A job that was taken off its nodes may be started again, and one empty answer may be an accident: both must
- * be heard twice. Returns whether the job is over. */
+ * be reported twice. Returns whether the job is over. */
 static bool is_over(waiting *w, gt_slurm_answer answer)
 {
     const char *state = w->job.state ? w->job.state : "";
@@ -165,8 +232,8 @@ static void wait_for_end(waiting *w)
         }
         pause_for(w, gt_slurm_next_pause(&w->pause_s, w->silences));
     }
-    gt_follower_end(&w->out);
-    gt_follower_end(&w->err);
+    follower_end(&w->out);
+    follower_end(&w->err);
     if (w->silences || !w->job.source) w->job.state = w->job.source = NULL;
 }
 
@@ -227,12 +294,14 @@ static bool was_ended(const gt_value *record, const char *reason)
            (reason && strncmp(reason, interrupted, sizeof interrupted - 1) == 0);
 }
 
+enum { NO_RECORD = 1, WAS_ENDED, FAILED_ITSELF }; /* weights of causes */
+
 /* Keeps the reason of the node that is the cause. When one fails, SLURM ends the others: these were
  * interrupted, or have not even a record. */
 static void weigh(const waiting *w, summary *s, const gt_value *record, int64_t rank)
 {
     const char *reason = record ? gt_settings_string(record, "reason") : "no record";
-    int weight = !record ? 1 : was_ended(record, reason) ? 2 : 3;
+    int weight = !record ? NO_RECORD : was_ended(record, reason) ? WAS_ENDED : FAILED_ITSELF;
     if (!reason || weight <= s->weight) return;
     s->weight = weight;
     s->reason = gt_arena_format(w->job.arena, "node %" PRId64 ": %s", rank, reason);
@@ -253,8 +322,7 @@ static void count_nodes(const waiting *w, summary *s, const char *folder)
 
 static void add_nodes(const waiting *w, summary *s, const char *folder)
 {
-    gt_json_key(&s->json, "nodes");
-    gt_json_open(&s->json, '[');
+    gt_json_put_open(&s->json, "nodes", '[');
     for (int64_t rank = 0; rank < w->slurm->nodes; rank++) add_node(w, s, node_folder(w, folder, rank), rank);
     gt_json_close(&s->json, ']');
     gt_performances_write(&s->figures, &s->json, "metrics");
@@ -282,11 +350,13 @@ static const char *reason_of(const waiting *w, const summary *s, const char *sta
                            s->reason ? s->reason : "");
 }
 
-/* SLURM says 0 of a job that it ended itself, and of one that succeeded on some nodes only. -1: not known.
- * Beyond the signals there are numbers of SLURM itself: 125 is a lack of memory. */
+/* That of the node whose command failed: SLURM only knows what gputally returned there. SLURM says 0 of a job
+ * that it ended itself, and of one that succeeded on some nodes only. -1: not known. Beyond the signals there
+ * are numbers of SLURM itself: 125 is a lack of memory. */
 static int exit_code_of(const waiting *w, const summary *s, bool succeeded)
 {
     const gt_slurm_job *job = &w->job;
+    if (!succeeded && s->weight == FAILED_ITSELF && s->exit_code > 0) return s->exit_code;
     if (succeeded || job->exit_code > 0) return job->exit_code;
     if (job->exit_signal > 0 && job->exit_signal <= SIGRTMAX) return 128 + job->exit_signal;
     return s->exit_code > 0 ? s->exit_code : -1;

@@ -1,10 +1,11 @@
 /* What is known about a SLURM job: asking SLURM for its state (slurm_queue.c) and that of the tasks of an
- * array (slurm_array.c), waiting (slurm_wait.c), and showing what it prints (slurm_follow.c). Used by
+ * array (slurm_array.c), and waiting (slurm_wait.c). Used by
  * slurm_job.c and by sweeps. */
 #ifndef GT_RUN_TARGETS_SLURM_JOB_H
 #define GT_RUN_TARGETS_SLURM_JOB_H
 
 #include "base/buffer.h"
+#include "base/error.h"
 #include "base/memory.h"
 #include "json/values.h"
 
@@ -33,6 +34,10 @@ bool gt_slurm_call(gt_slurm_job *job, const char *const *argv, gt_buffer *text);
 
 /* The first program that is needed to submit jobs and is not in PATH; NULL: all are there. */
 const char *gt_slurm_missing_program(gt_arena *arena);
+
+/* Whether the cluster has the partitions of the settings, so that nothing is prepared for a job that sbatch
+ * refuses. True if SLURM does not say. */
+bool gt_slurm_check_partition(gt_arena *arena, const gt_value *slurm_settings, gt_error *error);
 
 /* Calls a program about jobs of the job's cluster, with `count` arguments. */
 bool gt_slurm_call_about(gt_slurm_job *job, const char *const *words, size_t count, gt_buffer *text);
@@ -93,22 +98,5 @@ double gt_slurm_poll_s(void);
 /* Seconds until the next question: one at first, growing to half a minute, or those of the variable; longer
  * after questions without an answer. *pause_s is 0 at first. */
 double gt_slurm_next_pause(double *pause_s, int silences);
-
-/* ---- showing output (slurm_follow.c) ---- */
-
-/* A file that grows, such as the output of a job. */
-typedef struct gt_follower {
-    const char *path;
-    int shown_at;   /* our descriptor; -1: no longer */
-    int descriptor; /* -1: not open */
-    ino_t inode;
-    off_t offset;
-} gt_follower;
-
-/* Shows what was added since the last call. The file may not exist yet, or may begin again. */
-void gt_follower_show(gt_follower *follower);
-/* Opens the file again, because a network file system may show the end of a file only then, shows the rest
- * and closes it. */
-void gt_follower_end(gt_follower *follower);
 
 #endif

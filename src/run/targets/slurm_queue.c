@@ -6,9 +6,11 @@
  * means that the job is over. Every option that a variable could set is given, and such variables are
  * removed. */
 #include "run/targets/slurm_job.h"
+#include "base/interner.h"
 #include "os/child.h"
 #include "os/paths.h"
 #include "os/shell_words.h"
+#include "run/plan/context.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -125,6 +127,28 @@ const char *gt_slurm_missing_program(gt_arena *arena)
     return NULL;
 }
 
+bool gt_slurm_check_partition(gt_arena *arena, const gt_value *slurm_settings, gt_error *error)
+{
+    gt_slurm_job job = {.arena = arena, .environment = gt_slurm_environment(arena, slurm_settings)};
+    const char *name = gt_settings_string(slurm_settings, "partition");
+    if (!name || !*name || strchr(name, ',') || !gt_path_search(arena, "scontrol", getenv("PATH")))
+        return true;
+    gt_buffer text = {0};
+    bool ok = gt_slurm_call(&job, (const char *[]){"scontrol", "show", "partition", name, NULL}, &text);
+    /* other failures are not about the partition */
+    ok = ok || !(strstr(gt_buffer_str(&text).bytes, "not found") || strstr(job.problem, "nvalid partition"));
+    if (!ok) {
+        bool listed =
+            gt_slurm_call(&job, (const char *[]){"sinfo", "--noheader", "--format=%R", NULL}, &text);
+        for (char *c = text.bytes; listed && *c; c++)
+            if (*c == '\n') *c = ' ';
+        gt_fail(error, "slurm.partition: this cluster has no partition '%.100s'%s%.600s", name,
+                listed ? "; it has: " : "", listed ? text.bytes : "");
+    }
+    gt_buffer_free(&text);
+    return ok;
+}
+
 bool gt_slurm_submit(gt_slurm_job *job, const char *const *arguments)
 {
     gt_buffer text = {0};
@@ -160,13 +184,6 @@ static const char *const final_states[] = {"COMPLETED",     "CANCELLED", "FAILED
                                            "NODE_FAIL",     "PREEMPTED", "BOOT_FAIL",    "DEADLINE",
                                            "OUT_OF_MEMORY", "REVOKED",   "LAUNCH_FAILED"};
 
-static bool is_one_of(const char *state, const char *const *states, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(state, states[i]) == 0) return true;
-    return false;
-}
-
 bool gt_slurm_is_state(const char *answer, bool *is_final)
 {
     char state[32];
@@ -174,8 +191,8 @@ bool gt_slurm_is_state(const char *answer, bool *is_final)
     if (len >= sizeof state) return false;
     memcpy(state, answer, len);
     state[len] = 0;
-    *is_final = is_one_of(state, final_states, GT_LENGTH(final_states));
-    return *is_final || is_one_of(state, active_states, GT_LENGTH(active_states));
+    *is_final = gt_is_one_of(state, final_states, GT_LENGTH(final_states));
+    return *is_final || gt_is_one_of(state, active_states, GT_LENGTH(active_states));
 }
 
 /* Takes the state of an answer. Returns false if it is not one that SLURM has. */

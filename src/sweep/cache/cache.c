@@ -1,8 +1,9 @@
 /* The folder of what is kept of a sweep: its lock, its indexes, and messages. */
 #include "sweep/cache/cache.h"
 
+#include "base/interner.h"
 #include "base/memory.h"
-#include "crew/crew.h"
+#include "procs/procs.h"
 #include "index/build.h"
 #include "os/paths.h"
 
@@ -20,6 +21,7 @@ static int take_lock(const char *folder)
 {
     char *path = gt_format("%slock", folder);
     int descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+    gt_path_share(path);
     if (descriptor >= 0 && flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
         gt_info("%s: waiting for another process that analyses this sweep", path);
         while (flock(descriptor, LOCK_EX) != 0 && errno == EINTR) {
@@ -36,7 +38,7 @@ gt_sweep_cache *gt_sweep_cache_open(const char *analysis, gt_cache_mode mode)
     bool was_there = gt_path_is_folder(analysis), exists = gt_path_is_folder(folder);
     /* Of several processes that share the work, the first one has made the folder before the work begins, and
      * holds the lock for all. */
-    bool is_first = gt_crew_is_first();
+    bool is_first = gt_procs_is_first();
     if (!gt_build_number() ||
         (!exists && (mode == GT_CACHE_USE || (is_first && !gt_path_make_folder(folder, &ignored))))) {
         gt_free(folder);
@@ -68,19 +70,13 @@ gt_sweep_cache *gt_sweep_cache_beside(const char *path, bool force)
     return found;
 }
 
-static bool ends_with(const char *text, const char *ending)
-{
-    size_t len = strlen(text), ending_len = strlen(ending);
-    return len > ending_len && strcmp(text + len - ending_len, ending) == 0;
-}
-
 /* Indexes of traces that were moved or removed would only take space. */
 static void remove_old(const gt_sweep_cache *cache)
 {
     gt_folder_list names = gt_list_folder(cache->folder);
     for (size_t i = 0; i < names.count; i++) {
         char *trace = NULL, *path = gt_format("%s%s", cache->folder, names.items[i]);
-        if (ends_with(names.items[i], GT_INDEX_SUFFIX) && gt_index_is_index(path, &trace) && !trace)
+        if (gt_has_ending(names.items[i], GT_INDEX_SUFFIX) && gt_index_is_index(path, &trace) && !trace)
             unlink(path);
         gt_free(trace);
         gt_free(path);
@@ -142,18 +138,18 @@ static void hear(void *context, gt_message_kind kind, const char *text)
     gt_buffer_add(texts, text, strlen(text) + 1);
 }
 
-void gt_heard_begin(gt_heard *heard)
+void gt_capture_begin(gt_captured_messages *captured)
 {
-    heard->listener = (gt_log_listener){.hear = hear, .context = &heard->texts};
-    gt_log_listen(&heard->listener);
+    captured->listener = (gt_log_listener){.hear = hear, .context = &captured->texts};
+    gt_log_listen(&captured->listener);
 }
 
-void gt_heard_end(gt_heard *heard)
+void gt_capture_end(gt_captured_messages *captured)
 {
-    gt_log_unlisten(&heard->listener);
+    gt_log_unlisten(&captured->listener);
 }
 
-bool gt_heard_is_sound(gt_str texts)
+bool gt_captured_is_sound(gt_str texts)
 {
     if (texts.len && texts.bytes[texts.len - 1]) return false;
     for (size_t at = 0; at < texts.len; at += strlen(texts.bytes + at) + 1)
@@ -161,7 +157,7 @@ bool gt_heard_is_sound(gt_str texts)
     return true;
 }
 
-void gt_heard_repeat(gt_str texts)
+void gt_captured_repeat(gt_str texts)
 {
     for (size_t at = 0; at < texts.len; at += strlen(texts.bytes + at) + 1)
         gt_log_repeat((gt_message_kind)(texts.bytes[at] - '0'), texts.bytes + at + 1);

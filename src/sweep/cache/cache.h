@@ -64,17 +64,17 @@ void gt_sweep_cache_close(gt_sweep_cache *cache);
 /* ---- messages ---- */
 
 /* Messages of one piece of work: each is its kind as a character, from '0', then its text, then a NUL. */
-typedef struct gt_heard {
+typedef struct gt_captured_messages {
     gt_buffer texts;
     gt_log_listener listener;
-} gt_heard;
-/* Listens to the messages of this thread until gt_heard_end; they are still given. */
-void gt_heard_begin(gt_heard *heard);
-void gt_heard_end(gt_heard *heard);
+} gt_captured_messages;
+/* Listens to the messages of this thread until gt_capture_end; they are still given. */
+void gt_capture_begin(gt_captured_messages *captured);
+void gt_capture_end(gt_captured_messages *captured);
 /* Whether this can be a list of messages. */
-bool gt_heard_is_sound(gt_str texts);
+bool gt_captured_is_sound(gt_str texts);
 /* Gives them again. */
-void gt_heard_repeat(gt_str texts);
+void gt_captured_repeat(gt_str texts);
 
 /* ---- indexes of traces ---- */
 
@@ -98,7 +98,7 @@ typedef struct gt_stamp {
     bool is_unknown;   /* a file cannot be read, or has changed since it was added */
     gt_buffer outputs; /* size, checksum and path of each, with a NUL */
     int64_t numbers[GT_STAMP_NUMBERS]; /* facts about the work, for the caller */
-    gt_buffer *messages;               /* lists of gt_heard, as many as the caller set; owned */
+    gt_buffer *messages;               /* lists of gt_captured_messages, as many as the caller set; owned */
     size_t message_count;
 } gt_stamp;
 

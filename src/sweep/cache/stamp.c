@@ -274,7 +274,7 @@ static bool parse(gt_stamp *stamp, const gt_sweep_cache *cache, gt_str text)
         !are_there(&stamp->outputs))
         return false;
     for (size_t i = 0; i < stamp->message_count; i++) {
-        if (!next_part(&rest, &messages) || !gt_heard_is_sound(messages)) return false;
+        if (!next_part(&rest, &messages) || !gt_captured_is_sound(messages)) return false;
         stamp->messages[i].len = 0;
         gt_buffer_add(&stamp->messages[i], messages.bytes, messages.len);
     }

@@ -9,10 +9,6 @@
 #include "sweep/tables/tables.h"
 #include "table/operations.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* ---- joining ---- */
 
 /* A table whose rows are found by a key: the string of its first column. */

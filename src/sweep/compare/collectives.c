@@ -10,7 +10,6 @@
 #include "table/operations.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { NAME, DTYPE, ELEMENTS, KEYS };

@@ -5,7 +5,6 @@
 #include "output/output.h"
 #include "schema/sheets.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { PAIR = 2 };

@@ -93,9 +93,7 @@ static char *relative_path(const char *from_folder, const char *to)
     const char *rest = target + shared;
     while (*rest == '/') rest++;
     gt_buffer_add_cstr(&path, *rest || path.len ? rest : ".");
-    char *relative = gt_strdup(gt_buffer_str(&path).bytes);
-    gt_buffer_free(&path);
-    return relative;
+    return gt_buffer_take(&path);
 }
 
 static bool read_file(FILE *file, gt_buffer *bytes)

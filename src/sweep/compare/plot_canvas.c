@@ -1,10 +1,10 @@
 /* Where plots are drawn, and what they take from sheets. */
 #include "sweep/compare/plot_canvas.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "schema/columns.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* The path of a file in the folder, which is now one of those that are drawn. The caller frees it. */
 char *gt_canvas_path(const gt_canvas *to, const char *name)
@@ -65,19 +65,13 @@ const char **gt_plot_strings(const gt_table *table, size_t column)
     return texts;
 }
 
-static int by_number(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* Each of the numbers once, ascending; the caller frees them. */
 int64_t *gt_distinct_ranks(const int64_t *numbers, size_t count, size_t *distinct_count)
 {
     int64_t *all = gt_alloc((count + 1) * sizeof *all);
     *distinct_count = 0;
     for (size_t i = 0; i < count; i++) all[i] = numbers[i];
-    if (count) qsort(all, count, sizeof *all, by_number);
+    if (count) qsort(all, count, sizeof *all, gt_by_i64);
     for (size_t i = 0; i < count; i++)
         if (!i || all[i] != all[i - 1]) all[(*distinct_count)++] = all[i];
     return all;

@@ -5,7 +5,6 @@
 #include "base/memory.h"
 #include "os/paths.h"
 
-#include <math.h>
 #include <string.h>
 
 enum { LARGEST_PLOT = 64 << 20, ROWS_MAX = 1000 };

@@ -1,5 +1,5 @@
 /* The plots of compared runs: what each chart shows (charts.c draws it), from the sheets of the final report.
- * Columns are found by their place beside columns with known names, because their own names contain labels,
+ * Columns are found by their place next to columns with known names, because their own names contain labels,
  * which may be anything. */
 #include "sweep/compare/run_plots.h"
 #include "base/log.h"
@@ -14,7 +14,6 @@
 #include "table/operations.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const uint32_t BASELINE_COLOUR = 0x3498db, TEST_COLOUR = 0xe67e22;

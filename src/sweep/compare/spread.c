@@ -158,16 +158,14 @@ static void add_sentence(gt_buffer *sentence, const gt_sweep_spread *spreads, co
 static void put_tiles(gt_json_writer *w, const gt_sweep_spread *spreads, const char *const *labels,
                       size_t count)
 {
-    gt_json_key(w, "tiles");
-    gt_json_open(w, '[');
+    gt_json_put_open(w, "tiles", '[');
     for (size_t i = 0; i < count && i < TILES_MAX; i++) {
         gt_buffer detail = {0};
         gt_json_open(w, '{');
         gt_json_put_cstr(w, "id", "sweep");
         gt_json_put_cstr(w, "label", labels[i]);
         if (spreads[i].rows) {
-            gt_json_key(w, "value");
-            gt_json_add_real(w, spreads[i].median_us);
+            gt_json_put_real(w, "value", spreads[i].median_us);
             gt_json_put_cstr(w, "unit", "\u00B5s");
             gt_buffer_add_format(&detail, "median; mean %.2f \u00B5s, largest %.2f \u00B5s, ",
                                  spreads[i].mean_us, spreads[i].largest_us);
@@ -186,8 +184,7 @@ static void put_tiles(gt_json_writer *w, const gt_sweep_spread *spreads, const c
 static void put_notes(gt_json_writer *w, const gt_sweep_spread *spreads, const char *const *labels,
                       size_t count)
 {
-    gt_json_key(w, "notes");
-    gt_json_open(w, '[');
+    gt_json_put_open(w, "notes", '[');
     for (size_t i = 0; i < count; i++) {
         if (spreads[i].rows <= ROWS_MAX) continue;
         gt_buffer note = {0};
@@ -224,8 +221,7 @@ static const gt_variance_axis *other_axis(const gt_sweep_spread *spread, const c
 
 void gt_sweep_spread_put_axes(gt_json_writer *w, const gt_sweep_spread *spreads, size_t count)
 {
-    gt_json_key(w, "axes");
-    gt_json_open(w, '[');
+    gt_json_put_open(w, "axes", '[');
     for (size_t i = 0; i < count; i++)
         for (size_t a = 0; a < spreads[i].variance.axis_count; a++) {
             const gt_variance_axis *axis = &spreads[i].variance.axes[a];
@@ -236,8 +232,7 @@ void gt_sweep_spread_put_axes(gt_json_writer *w, const gt_sweep_spread *spreads,
             gt_interner *put = gt_interner_new();
             gt_json_open(w, '{');
             gt_json_put_cstr(w, "name", axis->name);
-            gt_json_key(w, "values");
-            gt_json_open(w, '[');
+            gt_json_put_open(w, "values", '[');
             for (size_t later = i; later < count; later++) {
                 const gt_variance_axis *same = other_axis(&spreads[later], axis->name);
                 if (same) put_values(w, same, put);

@@ -9,7 +9,6 @@
 #include "sweep/tables/tables.h"
 #include "table/operations.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

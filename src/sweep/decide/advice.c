@@ -8,7 +8,6 @@
 #include "os/shell_words.h"
 #include "sweep/record.h"
 
-#include <math.h>
 #include <string.h>
 
 enum { NAMES_MAX = 6, MARKED_NAMES_MAX = 2, NAME_WIDTH_MAX = 80 };
@@ -146,21 +145,89 @@ static void say_left_out(const gt_decision *d, gt_buffer *text)
                          count > 1 ? " and others" : "");
 }
 
+size_t gt_decision_undecided(const gt_decision *d, size_t settings[GT_UNDECIDED_MAX])
+{
+    size_t count = 0;
+    if (d->best.candidates < 2) return 0;
+    for (size_t r = 0; r < d->best.measured && count < GT_UNDECIDED_MAX; r++)
+        if (d->best.settings[d->best.order[r]].is_candidate) settings[count++] = d->best.order[r];
+    return count;
+}
+
+enum { WORTHWHILE_RUNS = 50, FIRST_RUNS = 4 };
+
+/* "Add runs to threads=256 channels=28; ...: it takes about 9 of each." */
+static void say_more(const gt_decision *d, gt_buffer *text)
+{
+    size_t settings[GT_UNDECIDED_MAX], count = gt_decision_undecided(d, settings);
+    if (!count) return;
+    double needed = 0;
+    size_t fewest = SIZE_MAX;
+    for (size_t i = 0; i < count; i++) {
+        const gt_standing *standing = &d->best.settings[settings[i]];
+        if (i && standing->runs_needed > needed) needed = standing->runs_needed;
+        fewest = d->samples[settings[i]].runs < fewest ? d->samples[settings[i]].runs : fewest;
+    }
+    if (needed > WORTHWHILE_RUNS) {
+        gt_buffer_add_format(
+            text,
+            "To tell the fastest %zu apart would take more than %d runs of each, if they differ as "
+            "measured: use any of them.\n",
+            count, WORTHWHILE_RUNS);
+        return;
+    }
+    gt_buffer_add_cstr(text, "Add runs to ");
+    for (size_t i = 0; i < count; i++) {
+        if (i) gt_buffer_add_cstr(text, "; ");
+        gt_decision_say_setting(d, settings[i], false, text);
+    }
+    size_t runs = needed > 0 ? (size_t)needed : fewest + FIRST_RUNS, more = runs > fewest ? runs - fewest : 1;
+    if (needed > 0)
+        gt_buffer_add_format(text, ": if they differ as measured, it takes about %zu of each", fewest + more);
+    gt_buffer_add_format(text, ". Repeat the command line of `sweep run` with --more %zu.\n", more);
+}
+
+static bool is_run_once(const gt_decision *d, size_t setting)
+{
+    return d->spread != GT_SPREAD_REPEATS || d->samples[setting].runs == 1;
+}
+
+size_t gt_decision_run_once(const gt_decision *d, size_t *settings)
+{
+    size_t undecided[GT_UNDECIDED_MAX], known = gt_decision_undecided(d, undecided), count = 0;
+    for (size_t r = 0; known && r < d->best.measured; r++) {
+        size_t setting = d->best.order[r];
+        bool is_other = is_run_once(d, setting);
+        for (size_t i = 0; i < known; i++) is_other &= undecided[i] != setting;
+        if (is_other) settings[count++] = setting;
+    }
+    return count;
+}
+
+static size_t count_run_once(const gt_decision *d)
+{
+    size_t count = 0;
+    for (size_t r = 0; r < d->best.measured; r++) count += is_run_once(d, d->best.order[r]);
+    return count;
+}
+
 void gt_decision_say_limits(const gt_decision *d, gt_buffer *text)
 {
-    static const char *const sentences[] = {
-        [GT_SPREAD_REPEATS] = "",
-        [GT_SPREAD_STEPS] =
-            "Each setting was run once: its spread is that of the steps of one run. It does not "
-            "contain the differences between runs; use `sweep run --repeat`.\n",
-        [GT_SPREAD_RANKS] =
-            "Each setting was run once, without several marked steps: its spread is that of the "
-            "ranks. It does not contain the differences between runs; use `sweep run "
-            "--repeat`.\n",
-        [GT_SPREAD_NONE] = "Each setting has one measurement: nothing can be said about their noise; use "
-                           "`sweep run --repeat`.\n"};
+    static const char *const intervals[] = {
+        [GT_SPREAD_STEPS] = " Intervals are those of the steps of one run.",
+        [GT_SPREAD_RANKS] = " Intervals are those of the ranks of one run.",
+        [GT_SPREAD_NONE] = NULL};
     say_left_out(d, text);
-    gt_buffer_add_cstr(text, sentences[d->spread]);
+    size_t single = count_run_once(d);
+    if (d->spread != GT_SPREAD_REPEATS && d->best.measured)
+        gt_buffer_add_format(text, "Each setting was run once, which does not show how much runs differ.%s\n",
+                             intervals[d->spread] ? intervals[d->spread] : "");
+    else if (single)
+        gt_buffer_add_format(
+            text, "%zu %s run once and cannot be told apart: something may have disturbed that run.\n",
+            single, single == 1 ? "setting was" : "settings were");
+    gt_decision_say_outliers(d, text);
+    if (!d->measures->is_partial) say_more(d, text);
     if (!d->measures->has_steps)
         gt_buffer_add_format(text,
                              "The traces do not have several marked steps: \"step\" is the whole trace. Call "

@@ -22,7 +22,6 @@
 #include "table/distributions.h"
 
 #include <math.h>
-#include <string.h>
 
 typedef struct term {
     size_t axes[2]; /* the second: SIZE_MAX of a main effect */

@@ -11,18 +11,13 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/number.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
 enum { WARNINGS_MAX = 20, RANKS_NAMED_MAX = 8 };
-
-static int by_number(const void *left, const void *right)
-{
-    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
-    return (a > b) - (a < b);
-}
 
 void gt_rank_set_add(gt_rank_set *set, int64_t rank)
 {
@@ -33,7 +28,7 @@ void gt_rank_set_add(gt_rank_set *set, int64_t rank)
 static void sort_ranks(gt_rank_set *set)
 {
     size_t kept = 0;
-    if (set->count) qsort(set->items, set->count, sizeof *set->items, by_number);
+    if (set->count) qsort(set->items, set->count, sizeof *set->items, gt_by_i64);
     for (size_t i = 0; i < set->count; i++)
         if (!kept || set->items[kept - 1] != set->items[i]) set->items[kept++] = set->items[i];
     set->count = kept;

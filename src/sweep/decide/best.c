@@ -1,43 +1,33 @@
 /* Which settings are slower than the best one, and which cannot be told apart from it?
  *
- * Comparing every setting with the one that happens to be the fastest is wrong in two ways: among many equal
- * settings some pair always looks different, and the fastest was selected because it was lucky. With 16 equal
- * settings, a plain test against the fastest one finds a "difference" in most sweeps.
+ * Each setting is compared with the one that happens to be the fastest, with the spread of the two (Welch),
+ * because settings may be differently noisy. Plain tests would be wrong in two ways: among many equal
+ * settings some pair always looks different, and the fastest was selected because it was lucky. So the
+ * p-values are corrected step by step as in Holm's method, the smallest first, but with the distribution of
+ * the range of k equal settings (the studentized range), in which selection and number are both included:
  *
- * The method is a step-down test with the studentized range, whose distribution is that of the difference
- * between the slowest and the fastest of k equal settings: selection and number are both part of it. Settings
- * are sorted by their means. If the slowest of all k settings does not differ from the fastest in this
- * distribution, nothing can be told apart. Otherwise it is excluded, and the slowest of the remaining k - 1
- * is compared in the distribution for k - 1, and so on:
+ *     setting                  C         D         B
+ *     p of one comparison      0.00001   0.0005    0.6
+ *     settings left, k         4         3         2
+ *     p_value                  0.0001    0.0015    0.6       C and D are slower, B cannot be told apart
  *
- *     mean      100   100.4   103    110
- *     k = 4                          110 / 100: p = 0.0001   excluded
- *     k = 3                   103 / 100: p = 0.02            excluded
- *     k = 2            100.4 / 100: p = 0.6                  cannot be told apart: the set is {100, 100.4}
+ * The steps go by p, not by means, so that a setting that is slow and noisy hides nothing.
  *
- * The p-value of a setting is the largest of its own step and the steps before, so that the order of the
- * p-values is that of the steps.
- *
- * Why not others. Hsu's comparisons with the best answer a weaker question: they name a set that contains a
- * best setting, and of two equal settings they exclude one in 10 % of all sweeps. Tukey's test compares all
- * pairs at the full k and finds less. Holm's correction of plain tests ignores the selection. For the claim
- * "this one is the best" all settings must be excluded; the last step is then a two-sided test of the two
- * fastest, which is enough for that claim even when there are many others (Gutmann and Maymin, Annals of
- * Statistics 15, 1987). Excluding too much can only happen among settings that are as good as the best, and
- * the first step that reaches them is a range test of at least as many settings.
- *
- * Each comparison uses the spread of its two settings only (Welch; Games and Howell for the range), because
- * settings may be differently noisy. tests/sweep/test_decide.c simulates sweeps without differences, with
- * equal and with different noise, and counts false claims. */
+ * For the claim "this one is the best" no correction for the number is needed: it is wrong only if one of the
+ * others is as good, and then that one must have been excluded by its own test, which happens in at most
+ * the share alpha (Gutmann and Maymin, Annals of Statistics 15, 1987; Berger, Technometrics 24, 1982). So no
+ * p-value is larger than the largest of the single ones. At least three runs of the best one must agree, or
+ * it is not told apart from the next. A setting that was run once is never told apart: if something disturbed
+ * that run, the setting may be the best one. */
 #include "sweep/decide/decide.h"
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "table/distributions.h"
 #include "table/stats.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- samples ---- */
 
@@ -55,25 +45,37 @@ static size_t take_logs(const double *values, size_t count, double *logs)
     return used;
 }
 
+gt_log_sample gt_log_sample_of_logs(const double *logs, size_t count)
+{
+    gt_log_sample sample = {.count = count,
+                            .runs = count,
+                            .mean = gt_mean(logs, count),
+                            .variance = NAN,
+                            .low = -INFINITY,
+                            .high = INFINITY,
+                            .is_clear = true};
+    sample.typical = sample.mean;
+    if (count > 1) {
+        double std = gt_std(logs, count);
+        sample.variance = std * std;
+        sample.freedom = (double)count - 1;
+    }
+    return sample;
+}
+
 gt_log_sample gt_log_sample_of(const double *values, size_t count)
 {
     double *logs = gt_alloc((count + 1) * sizeof *logs);
-    gt_log_sample sample = {.count = take_logs(values, count, logs), .mean = NAN, .variance = NAN};
-    if (sample.count) sample.mean = gt_mean(logs, sample.count);
-    if (sample.count > 1) {
-        double std = gt_std(logs, sample.count);
-        sample.variance = std * std;
-        sample.freedom = (double)sample.count - 1;
-    }
+    gt_log_sample sample = gt_log_sample_of_logs(logs, take_logs(values, count, logs));
     gt_free(logs);
     return sample;
 }
 
 gt_estimate gt_log_sample_mean(const gt_log_sample *sample)
 {
-    gt_estimate mean = {exp(sample->mean), NAN, NAN};
-    if (sample->count < 2) return mean;
-    double half = gt_student_quantile(1 - GT_DECIDE_ALPHA / 2, sample->freedom) *
+    gt_estimate mean = {exp(sample->typical), NAN, NAN};
+    if (sample->count < 2 || !sample->is_clear) return mean;
+    double half = gt_student_quantile(1 - GT_OUTSIDE_INTERVAL / 2, sample->freedom) *
                   sqrt(sample->variance / (double)sample->count);
     mean.low = exp(sample->mean - half);
     mean.high = exp(sample->mean + half);
@@ -82,112 +84,27 @@ gt_estimate gt_log_sample_mean(const gt_log_sample *sample)
 
 gt_ratio_test gt_compare_samples(const gt_log_sample *a, const gt_log_sample *b)
 {
-    double difference = a->mean - b->mean;
-    gt_ratio_test test = {{exp(difference), NAN, NAN}, NAN, NAN, NAN};
-    if (a->count < 2 || b->count < 2) return test;
+    double typical = a->typical - b->typical, difference = a->mean - b->mean;
+    gt_ratio_test test = {{exp(typical), NAN, NAN}, NAN, NAN, NAN};
+    if (a->runs < 2 || b->runs < 2 || !(a->freedom > 0) || !(b->freedom > 0)) return test;
     double va = a->variance / (double)a->count, vb = b->variance / (double)b->count, all = va + vb;
-    test.error = sqrt(all);
-    if (!(all > 0)) { /* no spread at all: equal, or different beyond doubt */
-        test.freedom = a->freedom + b->freedom;
-        test.p = difference == 0 ? 1 : 0;
-        test.ratio.low = test.ratio.high = test.ratio.value;
-        return test;
+    bool is_clear = a->is_clear && b->is_clear;
+    test.freedom = a->freedom + b->freedom;
+    test.t = INFINITY;
+    if (all > 0) {
+        double fa = va / all, fb = vb / all; /* of 1, so that tiny variances do not underflow when squared */
+        test.freedom = 1 / (fa * fa / a->freedom + fb * fb / b->freedom);
+        test.t = fabs(difference) / sqrt(all);
+    } else if (difference == 0) { /* no spread at all: equal, or different beyond doubt */
+        test.t = 0;
     }
-    double fa = va / all, fb = vb / all; /* of 1, so that tiny variances do not underflow when squared */
-    test.freedom = 1 / (fa * fa / a->freedom + fb * fb / b->freedom);
-    if (a->pool > 0) test.freedom = fmin(test.freedom, a->pool); /* shared noise is not independent */
-    if (b->pool > 0) test.freedom = fmin(test.freedom, b->pool);
-    test.p = gt_student_p(difference / test.error, test.freedom);
-    double half = gt_student_quantile(1 - GT_DECIDE_ALPHA / 2, test.freedom) * test.error;
+    if (!is_clear && (!(typical > 0 ? b : a)->is_clear || !(typical * difference > 0))) test.t = 0;
+    test.p = gt_student_p(test.t, test.freedom);
+    if (!is_clear) return test;
+    double half = all > 0 ? gt_student_quantile(1 - GT_OUTSIDE_INTERVAL / 2, test.freedom) * sqrt(all) : 0;
     test.ratio.low = exp(difference - half);
     test.ratio.high = exp(difference + half);
     return test;
-}
-
-/* ---- permutation test ---- */
-
-enum { PERMUTATIONS = 20000 };
-
-/* xorshift64*: the same numbers on every machine. */
-static uint64_t next_random(uint64_t *state)
-{
-    *state ^= *state >> 12;
-    *state ^= *state << 25;
-    *state ^= *state >> 27;
-    return *state * UINT64_C(0x2545F4914F6CDD1D);
-}
-
-/* The number of ways to choose `k` of `n`, or a number above the limit. */
-static double choices(size_t n, size_t k)
-{
-    double ways = 1;
-    for (size_t i = 1; i <= k && ways <= PERMUTATIONS; i++) ways = ways * (double)(n - k + i) / (double)i;
-    return ways;
-}
-
-/* Moves to the next choice of `count` of `all` in lexical order; false after the last one. */
-static bool next_choice(size_t *chosen, size_t count, size_t all)
-{
-    size_t i = count;
-    while (i && chosen[i - 1] == all - count + i - 1) i--;
-    if (!i) return false;
-    chosen[i - 1]++;
-    for (; i < count; i++) chosen[i] = chosen[i - 1] + 1;
-    return true;
-}
-
-/* Values whose sum is 0: a choice of some differs from the rest as far as its sum differs from 0. */
-static double share_of_choices(const double *values, size_t all, size_t count, double limit)
-{
-    size_t *chosen = gt_alloc((count + 1) * sizeof *chosen), far = 0, tried = 0;
-    for (size_t i = 0; i < count; i++) chosen[i] = i;
-    do {
-        double sum = 0;
-        for (size_t i = 0; i < count; i++) sum += values[chosen[i]];
-        far += fabs(sum) >= limit;
-        tried++;
-    } while (next_choice(chosen, count, all));
-    gt_free(chosen);
-    return (double)far / (double)tried;
-}
-
-/* The actual distribution counts as one of the tries, so that the result is never 0. */
-static double share_of_random(double *values, size_t all, size_t count, double limit)
-{
-    uint64_t state = UINT64_C(0x9E3779B97F4A7C15);
-    size_t far = 1, tries = 4000000 / (all + 1);
-    if (tries > PERMUTATIONS) tries = PERMUTATIONS;
-    if (tries < 1000) tries = 1000;
-    for (size_t t = 0; t < tries; t++) {
-        double sum = 0;
-        for (size_t i = 0; i < count; i++) {
-            size_t with = i + (size_t)((double)(next_random(&state) >> 11) / 0x1p53 * (double)(all - i));
-            double value = values[with];
-            values[with] = values[i];
-            values[i] = value;
-            sum += value;
-        }
-        far += fabs(sum) >= limit;
-    }
-    return (double)far / (double)(tries + 1);
-}
-
-double gt_permutation_p(const double *a, size_t a_count, const double *b, size_t b_count)
-{
-    double *values = gt_alloc((a_count + b_count + 1) * sizeof *values), p = NAN, sum = 0;
-    size_t first = take_logs(a, a_count, values), all = first + take_logs(b, b_count, values + first);
-    if (first && all > first) {
-        double mean = gt_mean(values, all);
-        for (size_t i = 0; i < all; i++) {
-            values[i] -= mean;
-            if (i < first) sum += values[i];
-        }
-        double limit = fabs(sum) * (1 - 1e-9); /* sums that are equal but for rounding count */
-        p = choices(all, first) <= PERMUTATIONS ? share_of_choices(values, all, first, limit)
-                                                : share_of_random(values, all, first, limit);
-    }
-    gt_free(values);
-    return p;
 }
 
 /* ---- Holm's correction ---- */
@@ -234,49 +151,79 @@ void gt_holm_correct(double *p, size_t count)
 static void rank_settings(gt_best *best, const gt_log_sample *samples)
 {
     keyed *keys = gt_alloc((best->count + 1) * sizeof *keys);
-    for (size_t i = 0; i < best->count; i++) keys[i] = (keyed){samples[i].mean, i};
+    for (size_t i = 0; i < best->count; i++) keys[i] = (keyed){samples[i].typical, i};
     best->measured = sort_keys(keys, best->count);
     for (size_t i = 0; i < best->count; i++) {
         best->order[i] = keys[i].index;
-        best->settings[keys[i].index].rank = i + 1;
+        best->settings[keys[i].index] = (gt_standing){
+            .rank = i + 1,
+            .to_best = {{NAN, NAN, NAN}, NAN, NAN, NAN},
+            .p = NAN,
+            .is_candidate = i < best->measured,
+            .runs_needed = NAN,
+        };
     }
     gt_free(keys);
 }
 
-/* The p-value of the range of the `steps` fastest settings, the slowest of which was compared. */
-static double step_p(const gt_ratio_test *test, size_t steps)
+/* Corrects the p-values of the comparisons with the best one. `is_firm`: that one may be called the best. */
+static void correct(gt_best *best, bool is_firm)
 {
-    if (isnan(test->p) || !(test->error > 0)) return test->p;
-    double range = fabs(log(test->ratio.value)) / test->error * sqrt(2);
-    return gt_studentized_range_p(range, steps, test->freedom);
+    keyed *keys = gt_alloc((best->measured + 1) * sizeof *keys);
+    size_t others = best->measured - 1;
+    for (size_t r = 0; r < others; r++)
+        keys[r] = (keyed){best->settings[best->order[r + 1]].to_best.p, best->order[r + 1]};
+    size_t known = sort_keys(keys, others);
+    double largest = 0, most = is_firm && known == others ? keys[others - 1].key : INFINITY;
+    for (size_t i = 0; i < known; i++) {
+        gt_standing *standing = &best->settings[keys[i].index];
+        const gt_ratio_test *test = &standing->to_best;
+        double p = 0;
+        if (largest < most) /* later ones do not matter, and take time */
+            p = isfinite(test->t) && test->freedom >= 1
+                    ? gt_studentized_range_p(test->t * sqrt(2), known - i + 1, test->freedom)
+                    : test->p;
+        largest = fmax(largest, fmax(p, test->p));
+        standing->p = fmin(largest, most);
+    }
+    gt_free(keys);
 }
 
-gt_best gt_best_find(const gt_log_sample *samples, size_t count)
+/* With so many runs of both settings, a difference like this one is told apart in 90 % of sweeps: it is the
+ * sum of two quantiles of the normal distribution in standard errors. Small numbers of runs need more. */
+static double runs_needed(const gt_log_sample *a, const gt_log_sample *b)
+{
+    static const double power = 0.9, many = 1e6;
+    double difference = fabs(a->typical - b->typical);
+    double quantiles = gt_student_quantile(1 - GT_DECIDE_ALPHA / 2, many) + gt_student_quantile(power, many);
+    return ceil((a->variance + b->variance) * pow(quantiles / difference, 2)) + 1;
+}
+
+enum { FIRM_RUNS = 3 };
+
+gt_best gt_best_find(const gt_log_sample *samples, size_t count, bool are_runs)
 {
     gt_best best = {.settings = gt_alloc_zero(count + 1, sizeof *best.settings),
                     .order = gt_alloc((count + 1) * sizeof *best.order),
                     .count = count};
     rank_settings(&best, samples);
-    double largest = 0;
-    size_t compared = 0; /* settings that have a spread, with the best one */
-    for (size_t r = 0; r < best.measured; r++) compared += samples[best.order[r]].count > 1;
-    for (size_t r = count; r-- > 0;) {
+    best.candidates = best.measured;
+    if (!best.measured) return best;
+    const gt_log_sample *first = &samples[best.order[0]];
+    bool is_firm = are_runs && first->is_clear && first->count >= FIRM_RUNS;
+    for (size_t r = 1; r < best.measured; r++) {
         gt_standing *standing = &best.settings[best.order[r]];
-        standing->p = NAN;
-        standing->to_best = (gt_ratio_test){{NAN, NAN, NAN}, NAN, NAN, NAN};
-        if (r >= best.measured) continue;
-        standing->to_best = gt_compare_samples(&samples[best.order[r]], &samples[best.order[0]]);
-        if (r == 0) {
-            standing->to_best = (gt_ratio_test){{1, NAN, NAN}, NAN, NAN, NAN};
-            standing->is_candidate = true;
-        } else if (isnan(standing->to_best.p)) {
-            standing->is_candidate = true;
-        } else {
-            largest = fmax(largest, step_p(&standing->to_best, compared--));
-            standing->p = largest;
-            standing->is_candidate = !(largest < GT_DECIDE_ALPHA);
-        }
-        best.candidates += standing->is_candidate;
+        standing->to_best = gt_compare_samples(&samples[best.order[r]], first);
+        if (are_runs) continue;
+        standing->to_best = (gt_ratio_test){{standing->to_best.ratio.value, NAN, NAN}, NAN, NAN, NAN};
+    }
+    best.settings[best.order[0]].to_best.ratio.value = 1;
+    if (are_runs && best.measured > 1) correct(&best, is_firm);
+    for (size_t r = 1; are_runs && r < best.measured; r++) {
+        gt_standing *standing = &best.settings[best.order[r]];
+        standing->is_candidate = !(standing->p < GT_DECIDE_ALPHA) || (r == 1 && !is_firm);
+        if (standing->is_candidate) standing->runs_needed = runs_needed(&samples[best.order[r]], first);
+        best.candidates -= !standing->is_candidate;
     }
     return best;
 }
@@ -290,12 +237,6 @@ void gt_best_free(gt_best *best)
 
 /* ---- medians ---- */
 
-static int by_value(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
 /* How many values at each end can be dropped so that the rest contains the median with 95 %: the largest r
  * for which a coin shows heads fewer than r times in `count` throws with at most 2.5 %. */
 static size_t droppable(size_t count)
@@ -307,7 +248,7 @@ static size_t droppable(size_t count)
     double log_ways = 0, below = 0, n = (double)count;
     for (size_t r = 0; r < count; r++) {
         below += exp(log_ways - n * log(2));
-        if (below > GT_DECIDE_ALPHA / 2) return r ? r - 1 : 0;
+        if (below > GT_OUTSIDE_INTERVAL / 2) return r ? r - 1 : 0;
         log_ways += log((n - (double)r) / ((double)r + 1));
     }
     return 0;
@@ -316,7 +257,7 @@ static size_t droppable(size_t count)
 gt_estimate gt_median_estimate(double *values, size_t count)
 {
     if (!count) return (gt_estimate){NAN, NAN, NAN};
-    qsort(values, count, sizeof *values, by_value);
+    qsort(values, count, sizeof *values, gt_by_double);
     double median = (values[(count - 1) / 2] + values[count / 2]) / 2;
     if (count == 1) return (gt_estimate){median, NAN, NAN};
     size_t drop = droppable(count);

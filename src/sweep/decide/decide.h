@@ -1,5 +1,6 @@
 /* Which setting of a sweep should be used, and how sure is that?
  *
+ *     outliers.c     runs that are far from the others of their setting
  *     noise.c        the spread of settings that were measured a few times
  *     best.c         comparisons of settings, and which of them cannot be told apart from the best
  *     anova.c        main effects and interactions of the axes
@@ -10,6 +11,7 @@
  *     basis.c        which runs can be compared: all ranks, the same kind of step
  *     decision.c     from measurements to a decision
  *     sheets.c       the sheets: recommendation, effects, effect_means, overlap_slowdown, bandwidth_by_size
+ *     odd_runs.c     the sheet outlier_runs: what was different in them
  *     advice.c       the answer in words
  *     json.c         the answer and the sheets for scripts
  *
@@ -31,47 +33,65 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define GT_DECIDE_ALPHA 0.05 /* how often a claim may be wrong */
+/* A claim may be wrong in 2 % of cases. Tests of a few runs with unequal noise are wrong more often than
+ * their alpha (tests/sweep/simulate_sweeps.py), so that is smaller. */
+#define GT_DECIDE_ALPHA     0.015
+#define GT_OUTSIDE_INTERVAL 0.05 /* intervals are of 95 % */
 
-/* ---- comparisons (best.c) ---- */
+/* ---- comparisons (outliers.c, noise.c, best.c) ---- */
+
+typedef struct gt_number_series {
+    double *items;
+    size_t count, capacity;
+} gt_number_series;
+
+static inline void gt_series_add(gt_number_series *series, double value)
+{
+    GT_PUSH(series->items, series->count, series->capacity, value);
+}
 
 /* Measurements of one setting on a logarithmic scale. */
 typedef struct gt_log_sample {
-    size_t count;
-    double mean;     /* NaN: no measurements */
-    double variance; /* NaN: fewer than two */
-    double freedom;  /* degrees of freedom of the variance: count - 1, more with gt_log_samples_share_noise */
-    double pool;     /* those of all settings that share their noise; 0: it is the setting's own */
+    size_t count;     /* measurements that agree */
+    double mean;      /* of these; NaN: none */
+    double variance;  /* of these; NaN: fewer than two, and nobody to share the noise with */
+    double freedom;   /* degrees of freedom of the variance; 0: unknown */
+    size_t runs;      /* all measurements */
+    double low, high; /* those beyond are outliers */
+    bool is_clear;    /* most of the measurements agree */
+    double typical;   /* the mean, or that of all measurements if it is not clear which are the usual ones */
 } gt_log_sample;
 
-/* Values that are not positive and finite do not count. */
+/* All values agree. Those that are not positive and finite do not count. */
 gt_log_sample gt_log_sample_of(const double *values, size_t count);
+gt_log_sample gt_log_sample_of_logs(const double *logs, size_t count);
+/* The samples of all settings without the outliers, each with its own variance. `is_selected`: the fastest of
+ * them is compared with the others. */
+void gt_log_samples_make(gt_log_sample *samples, const gt_number_series *values, size_t count,
+                         bool is_selected);
+bool gt_log_sample_is_outlier(const gt_log_sample *sample, double value);
 
-/* Improves the variances of all settings of a sweep by what the others say about the noise (noise.c). */
-void gt_log_samples_share_noise(gt_log_sample *samples, size_t count);
+/* Improves the variances of all settings of a sweep by what the others say about the noise. `fully`: as far
+ * as they seem to have the same; otherwise more carefully. */
+void gt_log_samples_share_noise(gt_log_sample *samples, size_t count, bool fully);
 
 /* A value with its 95 % interval; the limits are NaN if there is none. */
 typedef struct gt_estimate {
     double value, low, high;
 } gt_estimate;
 
-/* The geometric mean with Student's interval. */
+/* The geometric mean with Student's interval; without, if it is not clear which runs are the usual ones. */
 gt_estimate gt_log_sample_mean(const gt_log_sample *sample);
 
-/* How much larger a is than b. */
+/* How much larger a is than b. If the larger one is not clear, its fast runs are compared, and there is no
+ * interval; if the smaller one is not, p is 1. Of a single run, nothing is known but the ratio. */
 typedef struct gt_ratio_test {
     gt_estimate ratio; /* geometric mean of a divided by that of b */
     double p;          /* of Welch's test: how often equal settings differ at least so much; NaN: unknown */
     double freedom;    /* degrees of freedom of Welch's test */
-    double error;      /* standard error of the logarithm of the ratio */
+    double t;          /* the difference of the logarithms, divided by its standard error */
 } gt_ratio_test;
 gt_ratio_test gt_compare_samples(const gt_log_sample *a, const gt_log_sample *b);
-
-/* The permutation test: the share of all ways to distribute the measurements to a and b that make the means
- * of the logarithms differ at least as much as they do. It assumes no distribution, but its result cannot be
- * below 2 / (n choose a's count). All ways are tried if there are few, otherwise a fixed random selection.
- * NaN if a or b has no usable value. */
-double gt_permutation_p(const double *a, size_t a_count, const double *b, size_t b_count);
 
 /* Holm's correction of p-values for their number, in place; NaN stays and does not count. */
 void gt_holm_correct(double *p, size_t count);
@@ -83,6 +103,8 @@ typedef struct gt_standing {
     double p;              /* corrected for the selection of the best and for the number of settings; NaN of
                               the best, and where there is no spread to compare with */
     bool is_candidate;     /* it cannot be told apart from the best, or it is the best */
+    double runs_needed;    /* of it and of the best, to tell a difference like the measured one apart; NaN:
+                              unknown, or it is told apart */
 } gt_standing;
 
 typedef struct gt_best {
@@ -93,8 +115,8 @@ typedef struct gt_best {
     size_t candidates; /* 1: the setting of rank 1 is the best, and that is supported */
 } gt_best;
 
-/* The smallest is the best. */
-gt_best gt_best_find(const gt_log_sample *samples, size_t count);
+/* The smallest is the best. Measurements that are not `runs`, but parts of one, only give the order. */
+gt_best gt_best_find(const gt_log_sample *samples, size_t count, bool are_runs);
 void gt_best_free(gt_best *best);
 
 /* ---- ratios of medians (best.c) ---- */
@@ -144,16 +166,6 @@ void gt_effects_free(gt_effects *effects);
 
 /* ---- measurements of a trace (trace.c) ---- */
 
-typedef struct gt_number_series {
-    double *items;
-    size_t count, capacity;
-} gt_number_series;
-
-static inline void gt_series_add(gt_number_series *series, double value)
-{
-    GT_PUSH(series->items, series->count, series->capacity, value);
-}
-
 /* The calls of a GEMM kernel of one op and shape on one GPU, in microseconds. A call is `with` a collective
  * if one runs for at least half of its time, `without` if none runs for more than a hundredth of it. */
 typedef struct gt_gemm_calls {
@@ -196,7 +208,8 @@ gt_trace_measures *gt_trace_measures_read_other(const char *path, gt_trace_sourc
                                                 const gt_read_options *read, gt_error *error);
 void gt_trace_measures_free(gt_trace_measures *measures); /* NULL does nothing */
 
-/* Those of a whole trace in its index, with the messages of reading it (gt_heard) (kept.c). NULL: none. */
+/* Those of a whole trace in its index, with the messages of reading it (gt_captured_messages) (kept.c). NULL:
+ * none. */
 gt_trace_measures *gt_trace_measures_find(const gt_sweep_cache *cache, const gt_index *index, int64_t rank,
                                           gt_buffer *messages);
 void gt_trace_measures_keep(const gt_trace_measures *measures, gt_index *index, int64_t rank,
@@ -335,6 +348,15 @@ void gt_decision_say_verdict(const gt_decision *decision, bool marked, gt_buffer
 void gt_decision_say_worth(const gt_decision *decision, size_t baseline, bool marked, gt_buffer *text);
 void gt_decision_say_limits(const gt_decision *decision, gt_buffer *text); /* of what was measured */
 void gt_decision_say_environment(const gt_decision *decision, gt_buffer *text);
+/* Runs that are far from the others of their setting, and what was different in them (odd_runs.c). */
+void gt_decision_say_outliers(const gt_decision *decision, gt_buffer *text);
+gt_table *gt_decision_outlier_runs(const gt_decision *decision);
+/* Which settings more runs should be added to, the fastest first, at most three: those that cannot be told
+ * apart from the fastest, with that one. Returns how many; 0: there is nothing to decide. */
+enum { GT_UNDECIDED_MAX = 3 };
+size_t gt_decision_undecided(const gt_decision *decision, size_t settings[GT_UNDECIDED_MAX]);
+/* The other settings that were run once, which need a second run. There is room for all settings. */
+size_t gt_decision_run_once(const gt_decision *decision, size_t *settings);
 /* "threads=256 channels=28"; as a part of a marked sentence it has no '*' of its own. */
 void gt_decision_say_setting(const gt_decision *decision, size_t setting, bool marked, gt_buffer *text);
 /* The given setting, or the one of the middle rank for SIZE_MAX. */

@@ -1,8 +1,9 @@
 /* From measurements to a decision: what the measurements of a setting are, which setting is the best, and
  * which axes matter.
  *
- * With repeats, each run is one measurement. Otherwise the steps of the run are, or its ranks if the traces
- * have no steps: a spread within one run, which says less (docs/sweep.md). */
+ * With repeats, each run is one measurement. Otherwise the intervals are of the steps of the run, or of its
+ * ranks if the traces have no steps: a spread within one run. It says nothing about the next run, so it is
+ * not used to compare settings, and effects are compared with the interactions. */
 #include "sweep/decide/decide.h"
 
 #include "base/memory.h"
@@ -48,10 +49,28 @@ static void take_values(gt_decision *d)
     }
 }
 
+/* What effects are computed from: runs, without outliers, each setting with its own noise. */
+static gt_log_sample *samples_of_effects(const gt_decision *d)
+{
+    const gt_sweep_measures *m = d->measures;
+    gt_log_sample *samples = gt_alloc((m->setting_count + 1) * sizeof *samples);
+    for (size_t s = 0; s < m->setting_count; s++) {
+        samples[s] = d->samples[s];
+        if (d->spread == GT_SPREAD_REPEATS && samples[s].is_clear) continue;
+        gt_number_series runs = {0};
+        for (size_t i = m->first_config[s]; i < gt_setting_runs_end(m, s); i++)
+            gt_series_add(&runs, m->runs[i].step_ms);
+        samples[s] = gt_log_sample_of(runs.items, runs.count);
+        gt_free(runs.items);
+    }
+    return samples;
+}
+
 static void find_effects(gt_decision *d)
 {
     const gt_sweep *sweep = d->measures->sweep;
     size_t count = d->measures->setting_count, axes = sweep->axis_count;
+    gt_log_sample *samples = samples_of_effects(d);
     size_t *levels = gt_alloc((axes + 1) * sizeof *levels),
            *places = gt_alloc((count * axes + 1) * sizeof *places);
     for (size_t a = 0; a < axes; a++) {
@@ -64,8 +83,8 @@ static void find_effects(gt_decision *d)
         }
         levels[a] += is_missing; /* settings without the axis have a value of their own */
     }
-    d->has_effects =
-        gt_effects_find(&d->effects, &(gt_effect_design){d->samples, count, axes, levels, places});
+    d->has_effects = gt_effects_find(&d->effects, &(gt_effect_design){samples, count, axes, levels, places});
+    gt_free(samples);
     gt_free(levels);
     gt_free(places);
 }
@@ -83,11 +102,13 @@ void gt_decide(gt_decision *d, gt_sweep_measures *measures)
     d->values = gt_alloc_zero(measures->setting_count + 1, sizeof *d->values);
     d->samples = gt_alloc((measures->setting_count + 1) * sizeof *d->samples);
     take_values(d);
-    for (size_t s = 0; s < measures->setting_count; s++)
+    bool are_runs = d->spread == GT_SPREAD_REPEATS;
+    if (are_runs) gt_log_samples_make(d->samples, d->values, measures->setting_count, true);
+    for (size_t s = 0; !are_runs && s < measures->setting_count; s++)
         d->samples[s] = gt_log_sample_of(d->values[s].items, d->values[s].count);
     find_effects(d); /* with the variances as measured */
-    gt_log_samples_share_noise(d->samples, measures->setting_count);
-    d->best = gt_best_find(d->samples, measures->setting_count);
+    if (are_runs) gt_log_samples_share_noise(d->samples, measures->setting_count, false);
+    d->best = gt_best_find(d->samples, measures->setting_count, are_runs);
     if (measures->is_partial) doubt_all(&d->best);
 }
 

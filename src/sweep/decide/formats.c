@@ -3,7 +3,6 @@
  * several. */
 #include "sweep/decide/decide.h"
 
-#include "base/memory.h"
 #include "findings/formats/formats.h"
 #include "input/rocprof/rocprof.h"
 #include "input/xla/xplane.h"
@@ -25,6 +24,7 @@ static gt_trace_measures *measure_rocprof(gt_stream *stream, const char *path, c
 {
     gt_read_options read = *options;
     read.wanted = GT_WANT_FOR_FINDINGS;
+    read.full_names = true; /* GEMMs with the same short name are apart */
     gt_rocprof *run = gt_rocprof_read(stream, path, &read, error);
     gt_trace_measures *found = run ? measure(gt_schedule_of_rocprof(run, false), error) : NULL;
     if (run) gt_rocprof_free(run);

@@ -18,16 +18,13 @@ static void put_setting(gt_json_writer *w, const char *key, const gt_decision *d
     const gt_sweep *sweep = d->measures->sweep;
     const gt_sweep_config *config = config_of(d, setting);
     gt_arena arena = {0};
-    gt_json_key(w, key);
-    gt_json_open(w, '{');
+    gt_json_put_open(w, key, '{');
     gt_json_put_cstr(w, "setting", config->setting);
-    gt_json_key(w, "values");
-    gt_json_open(w, '{');
+    gt_json_put_open(w, "values", '{');
     for (size_t a = 0; a < sweep->axis_count; a++)
         if (config->values[a].value) gt_json_put_cstr(w, sweep->axes[a].name, config->values[a].value);
     gt_json_close(w, '}');
-    gt_json_key(w, "environment");
-    gt_json_open(w, '{');
+    gt_json_put_open(w, "environment", '{');
     for (size_t a = 0; a < sweep->axis_count; a++) {
         const char *variable = gt_decision_variable(sweep, sweep->axes[a].name, &arena);
         if (variable && config->values[a].value) gt_json_put_cstr(w, variable, config->values[a].value);
@@ -39,8 +36,7 @@ static void put_setting(gt_json_writer *w, const char *key, const gt_decision *d
 
 static void put_candidates(gt_json_writer *w, const gt_decision *d)
 {
-    gt_json_key(w, "candidates");
-    gt_json_open(w, '[');
+    gt_json_put_open(w, "candidates", '[');
     for (size_t r = 0; r < d->best.measured; r++)
         if (d->best.settings[d->best.order[r]].is_candidate)
             gt_json_add_cstr(w, config_of(d, d->best.order[r])->setting);
@@ -53,8 +49,23 @@ static void put_worth(gt_json_writer *w, const gt_decision *d, size_t given)
     size_t baseline = gt_decision_baseline(d, given);
     const gt_standing *standing = &d->best.settings[baseline];
     gt_json_put_cstr(w, "baseline", config_of(d, baseline)->setting);
-    gt_json_key(w, "saved_pct");
-    gt_json_add_real(w, 100 * (1 - 1 / standing->to_best.ratio.value));
+    gt_json_put_real(w, "saved_pct", 100 * (1 - 1 / standing->to_best.ratio.value));
+}
+
+/* What `sweep run --more` adds runs to, and how many each needs in all; null: unknown. */
+static void put_more(gt_json_writer *w, const gt_decision *d)
+{
+    size_t settings[GT_UNDECIDED_MAX], count = gt_decision_undecided(d, settings);
+    double needed = NAN;
+    gt_json_put_open(w, "more", '{');
+    gt_json_put_open(w, "settings", '[');
+    for (size_t i = 0; i < count; i++) {
+        gt_json_add_cstr(w, config_of(d, settings[i])->setting);
+        needed = fmax(needed, d->best.settings[settings[i]].runs_needed);
+    }
+    gt_json_close(w, ']');
+    gt_json_put_real(w, "runs_needed", needed);
+    gt_json_close(w, '}');
 }
 
 void gt_decision_json(const gt_decision *d, size_t baseline, const gt_table_list *tables, gt_buffer *out)
@@ -72,6 +83,7 @@ void gt_decision_json(const gt_decision *d, size_t baseline, const gt_table_list
         put_worth(&w, d, baseline);
     }
     put_candidates(&w, d);
+    put_more(&w, d);
     gt_json_put_cstr(&w, "spread", gt_spread_source_names[d->spread]);
     gt_answers_put_sheets(&w, tables);
     gt_json_close(&w, '}');

@@ -15,7 +15,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 enum { HAS_STEPS, HAS_COLLECTIVES, FLAGS };
 enum { EXPOSED, GEMM, STEPS, NUMBERS };
@@ -31,13 +30,6 @@ static char *key_of(int64_t rank)
 
 /* ---- keeping ---- */
 
-static uint32_t copy_string(gt_interner *to, const gt_interner *from, uint32_t id)
-{
-    if (id == GT_STR_NONE) return GT_STR_NONE;
-    gt_str text = gt_interner_get(from, id);
-    return gt_interner_add(to, text.bytes, text.len);
-}
-
 static void save_gemms(const gt_trace_measures *m, gt_interner *strings, gt_image *image)
 {
     size_t calls = 0, at = 0;
@@ -47,9 +39,9 @@ static void save_gemms(const gt_trace_measures *m, gt_interner *strings, gt_imag
     double *times = gt_alloc((calls + 1) * sizeof *times);
     for (size_t i = 0; i < m->gemm_count; i++) {
         const gt_gemm_calls *gemm = &m->gemms[i];
-        names[NAMES * i + KERNEL] = copy_string(strings, m->strings, gemm->kernel);
-        names[NAMES * i + OP] = copy_string(strings, m->strings, gemm->op);
-        names[NAMES * i + SHAPE] = copy_string(strings, m->strings, gemm->shape);
+        names[NAMES * i + KERNEL] = gt_interner_add_from(strings, m->strings, gemm->kernel);
+        names[NAMES * i + OP] = gt_interner_add_from(strings, m->strings, gemm->op);
+        names[NAMES * i + SHAPE] = gt_interner_add_from(strings, m->strings, gemm->shape);
         counts[COUNTS * i + WITH] = gemm->with.count;
         counts[COUNTS * i + WITHOUT] = gemm->without.count;
         counts[COUNTS * i + PARTIAL] = gemm->partial;
@@ -157,7 +149,7 @@ static bool load(gt_trace_measures *m, const gt_image *image, int64_t rank, gt_b
     gt_str texts = {0};
     texts.bytes = gt_image_get(image, owner, "messages", 1, &texts.len);
     m->strings = gt_strings_load(image);
-    if (!flags || !numbers || !texts.bytes || !m->strings || !gt_heard_is_sound(texts) ||
+    if (!flags || !numbers || !texts.bytes || !m->strings || !gt_captured_is_sound(texts) ||
         !(numbers[STEPS] > 0))
         return false;
     m->has_steps = flags[HAS_STEPS];

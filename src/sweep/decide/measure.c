@@ -90,13 +90,6 @@ static bool read_trace(void *context, size_t index)
     return true;
 }
 
-static uint32_t move_string(const job *j, const gt_interner *from, uint32_t id)
-{
-    if (id == GT_STR_NONE) return GT_STR_NONE;
-    gt_str text = gt_interner_get(from, id);
-    return gt_interner_add(j->measures->strings, text.bytes, text.len);
-}
-
 /* The steps of a run are means over its ranks, by number; a rank without a step does not count in it. Until
  * the run is complete, `steps` has sums and `per_rank` the medians. */
 static void add_steps(gt_run_measures *run, const gt_trace_measures *found, double *counts)
@@ -130,12 +123,12 @@ static gt_overlap_row *overlap_of(job *j, size_t setting, const gt_overlap_row *
 static void add_gemm(job *j, size_t setting, const gt_trace_measures *found, const gt_gemm_calls *calls,
                      overlap_cost *cost)
 {
-    gt_overlap_row *row =
-        overlap_of(j, setting,
-                   &(gt_overlap_row){.setting = setting,
-                                     .kernel = move_string(j, found->strings, calls->kernel),
-                                     .op = move_string(j, found->strings, calls->op),
-                                     .shape = move_string(j, found->strings, calls->shape)});
+    gt_overlap_row *row = overlap_of(
+        j, setting,
+        &(gt_overlap_row){.setting = setting,
+                          .kernel = gt_interner_add_from(j->measures->strings, found->strings, calls->kernel),
+                          .op = gt_interner_add_from(j->measures->strings, found->strings, calls->op),
+                          .shape = gt_interner_add_from(j->measures->strings, found->strings, calls->shape)});
     double usual = gt_median(calls->without.items, calls->without.count), sum = 0;
     row->partial += calls->partial;
     for (size_t i = 0; i < calls->without.count; i++) {
@@ -175,7 +168,8 @@ static void add_collectives(job *j, size_t setting, const gt_table *sync)
         struct {
             double mb;
             uint32_t name, setting;
-        } parts = {mb, move_string(j, sync->strings, name->texts[i]), (uint32_t)setting};
+        } parts = {mb, gt_interner_add_from(j->measures->strings, sync->strings, name->texts[i]),
+                   (uint32_t)setting};
         uint32_t key = gt_interner_add(j->keys, &parts, sizeof parts),
                  *index = gt_map_put(&j->bandwidths, key, 0);
         if (*index == GT_MAP_NONE) {
@@ -412,9 +406,9 @@ bool gt_sweep_measure_source(gt_sweep_measures *measures, const gt_sweep *sweep,
         read_all(&j);
         divide_costs(measures);
         if (j.unmeasured)
-            gt_hint("%zu collectives whose ranks need not wait for each other, such as broadcast and "
-                    "all_to_allv, have no bus bandwidth",
-                    j.unmeasured);
+            gt_hint("no bus bandwidth for %zu collective%s whose ranks need not wait for each other, such as "
+                    "broadcast and all_to_allv",
+                    j.unmeasured, j.unmeasured == 1 ? "" : "s");
         gt_sweep_measures_select(measures);
         measured = j.done > 0 || gt_fail(error, "none of the traces could be measured");
     }

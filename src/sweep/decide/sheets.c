@@ -3,12 +3,14 @@
  * recommendation, one row per setting, the fastest first:
  *     rank, setting, the value of each axis
  *     spread, measurements             of what the interval is: repeats, steps or ranks; how many there are
+ *     outliers                         measurements that are far from the others (outliers.c)
  *     step_ms, step_low_ms, step_high_ms          geometric mean of the step time, 95 % interval
  *     difference_pct, difference_low_pct, difference_high_pct     to the first row, 95 % interval of this one
  *                                      comparison
  *     p_value                          corrected for the selection of the best and the number of settings
- *     p_single, p_permutation          of this one comparison: Welch's test, permutation test
- *     told_apart                       the difference to the first row is supported (p_value < 0.05)
+ *     p_single                         of this one comparison: Welch's test
+ *     told_apart                       the difference to the first row is supported (p_value < 0.015)
+ *     runs_needed                      of both, to tell a difference like the measured one apart
  *     pareto_front                     no other setting is at least as good in all figures that follow and in
  *                                      step_ms, and better in one
  *     exposed_comm_ms, gemm_ms, gemm_slowdown_ms  per step, means over ranks and repeats
@@ -25,7 +27,7 @@
  * overlap_slowdown, one row per setting, GEMM kernel, op and shape that ran during a collective: numbers of
  * calls, medians in microseconds, the ratio of the medians with its 95 % interval, cost_ms per step.
  *
- * bandwidth_by_size, one row per setting, collective and message size. */
+ * bandwidth_by_size, one row per setting, collective and message size. outlier_runs: odd_runs.c. */
 #include "sweep/decide/decide.h"
 
 #include "base/memory.h"
@@ -125,7 +127,7 @@ static figures *find_figures(const gt_decision *d)
             gt_series_add(&exposed, m->runs[i].exposed_ms);
             gt_series_add(&gemm, m->runs[i].gemm_ms);
         }
-        all[s] = (figures){.goals = {exp(d->samples[s].mean), gt_mean(exposed.items, exposed.count),
+        all[s] = (figures){.goals = {exp(d->samples[s].typical), gt_mean(exposed.items, exposed.count),
                                      expected[s] > 0 ? 1 + cost[s] / expected[s] : NAN,
                                      took[s] > 0 ? -moved[s] / took[s] : NAN},
                            .gemm_ms = gt_mean(gemm.items, gemm.count),
@@ -168,16 +170,14 @@ static void set_comparison(gt_table *table, const gt_decision *d, size_t row, si
                         step[] = {GT_COL_STEP_MS, GT_COL_STEP_LOW_MS, GT_COL_STEP_HIGH_MS};
     const gt_standing *standing = &d->best.settings[setting];
     set_text(table, GT_COL_SPREAD, row, gt_spread_source_names[d->spread]);
-    set_count(table, GT_COL_MEASUREMENTS, row, d->samples[setting].count);
+    set_count(table, GT_COL_MEASUREMENTS, row, d->samples[setting].runs);
+    set_count(table, GT_COL_OUTLIERS, row, d->samples[setting].runs - d->samples[setting].count);
     set_estimate(table, step, row, gt_log_sample_mean(&d->samples[setting]));
     set_estimate(table, difference, row, in_percent(standing->to_best.ratio));
     set(table, GT_COL_P_VALUE, row, standing->p);
     set(table, GT_COL_P_SINGLE, row, standing->to_best.p);
     size_t best = d->best.order[0];
-    if (setting != best && d->spread != GT_SPREAD_NONE)
-        set(table, GT_COL_P_PERMUTATION, row,
-            gt_permutation_p(d->values[setting].items, d->values[setting].count, d->values[best].items,
-                             d->values[best].count));
+    set(table, GT_COL_RUNS_NEEDED, row, standing->runs_needed);
     gt_table_set_bool(table, gt_table_find(table, GT_COL_TOLD_APART), row,
                       setting != best && !standing->is_candidate && d->samples[setting].count);
 }
@@ -212,6 +212,7 @@ static gt_table *recommendation(const gt_decision *d)
     static const gt_column_head columns[] = {
         {GT_COL_SPREAD, GT_TYPE_STRING},
         {GT_COL_MEASUREMENTS, GT_TYPE_INT},
+        {GT_COL_OUTLIERS, GT_TYPE_INT},
         {GT_COL_STEP_MS, GT_TYPE_FLOAT},
         {GT_COL_STEP_LOW_MS, GT_TYPE_FLOAT},
         {GT_COL_STEP_HIGH_MS, GT_TYPE_FLOAT},
@@ -220,8 +221,8 @@ static gt_table *recommendation(const gt_decision *d)
         {GT_COL_DIFFERENCE_HIGH_PCT, GT_TYPE_FLOAT},
         {GT_COL_P_VALUE, GT_TYPE_FLOAT},
         {GT_COL_P_SINGLE, GT_TYPE_FLOAT},
-        {GT_COL_P_PERMUTATION, GT_TYPE_FLOAT},
         {GT_COL_TOLD_APART, GT_TYPE_BOOL},
+        {GT_COL_RUNS_NEEDED, GT_TYPE_FLOAT},
         {GT_COL_PARETO_FRONT, GT_TYPE_BOOL},
         {GT_COL_EXPOSED_COMM_MS, GT_TYPE_FLOAT},
         {GT_COL_GEMM_MS, GT_TYPE_FLOAT},
@@ -259,9 +260,8 @@ static void set_term(gt_table *table, const gt_decision *d, size_t row, const gt
 {
     const gt_sweep *sweep = d->measures->sweep;
     if (effect->kind != GT_EFFECT_TERM) {
-        char *error = gt_format("error (%s)", gt_spread_source_names[d->spread]);
-        set_text(table, GT_COL_TERM, row, effect->kind == GT_EFFECT_ERROR ? error : "other interactions");
-        gt_free(error);
+        set_text(table, GT_COL_TERM, row,
+                 effect->kind == GT_EFFECT_ERROR ? "error (repeats)" : "other interactions");
         return;
     }
     const char *a = sweep->axes[effect->axes[0]].name;
@@ -299,7 +299,7 @@ static gt_table *effects(const gt_decision *d)
         set(table, GT_COL_SHARE_PCT, row, effect->share_pct);
         if (!isnan(effect->p))
             set_text(table, GT_COL_COMPARED_WITH, row,
-                     d->effects.has_error ? gt_spread_source_names[d->spread] : "other interactions");
+                     d->effects.has_error ? "repeats" : "other interactions");
     }
     return table;
 }
@@ -314,7 +314,7 @@ static void add_mean(gt_table *table, const gt_decision *d, const size_t axes[2]
         const gt_sweep_value *values = sweep->configs[d->measures->first_config[s]].values;
         if (d->samples[s].count && values[axes[0]].place == places[0] &&
             (axes[1] == SIZE_MAX || values[axes[1]].place == places[1]))
-            gt_series_add(&means, d->samples[s].mean);
+            gt_series_add(&means, d->samples[s].typical);
     }
     if (means.count) {
         double mean = gt_mean(means.items, means.count);
@@ -347,7 +347,7 @@ static gt_table *effect_means(const gt_decision *d)
     double sum = 0, count = 0;
     for (size_t s = 0; s < d->measures->setting_count; s++)
         if (d->samples[s].count) {
-            sum += d->samples[s].mean;
+            sum += d->samples[s].typical;
             count++;
         }
     for (size_t a = 0; a < sweep->axis_count; a++)
@@ -461,7 +461,7 @@ static gt_table *bandwidth_by_size(const gt_decision *d)
 /* All of them, also without rows, so that none is left over from an earlier decision. */
 void gt_decision_add_sheets(const gt_decision *d, gt_table_list *tables)
 {
-    gt_table *(*const sheets[])(const gt_decision *) = {recommendation, effects, effect_means,
-                                                        overlap_slowdown, bandwidth_by_size};
+    gt_table *(*const sheets[])(const gt_decision *) = {
+        recommendation, effects, effect_means, overlap_slowdown, bandwidth_by_size, gt_decision_outlier_runs};
     for (size_t i = 0; i < GT_LENGTH(sheets); i++) gt_table_list_add(tables, sheets[i](d));
 }

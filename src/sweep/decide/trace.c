@@ -22,7 +22,6 @@
 #include "trace/intervals.h"
 
 #include <math.h>
-#include <string.h>
 
 static const double with_share = 0.5, without_share = 0.01;
 
@@ -64,17 +63,11 @@ static void free_coverage(coverage *c)
 /* How much is covered before a time. */
 static double covered(const coverage *c, double time)
 {
-    size_t low = 0, high = c->intervals.count; /* those before low start at or before the time */
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (c->intervals.items[middle].start <= time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (!low) return 0;
-    const gt_interval *last = &c->intervals.items[low - 1];
-    return c->before[low - 1] + fmin(time, last->end) - last->start;
+    size_t count; /* that start at or before the time */
+    GT_BISECT(count, 0, c->intervals.count, c->intervals.items[count].start <= time);
+    if (!count) return 0;
+    const gt_interval *last = &c->intervals.items[count - 1];
+    return c->before[count - 1] + fmin(time, last->end) - last->start;
 }
 
 static void clip(gt_intervals *list, double start, double end)
@@ -155,16 +148,10 @@ static gt_gemm_calls *calls_of(gemm_finder *f, const gt_gpu_op *op)
 /* The step of a time; SIZE_MAX: none. */
 static size_t step_at(const step_bounds *steps, double time)
 {
-    size_t low = 0, high = steps->count + 1; /* those before low start at or before the time */
+    size_t count; /* that start at or before the time */
     if (!steps->count) return SIZE_MAX;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (steps->starts[middle] <= time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low && low <= steps->count ? low - 1 : SIZE_MAX;
+    GT_BISECT(count, 0, steps->count + 1, steps->starts[count] <= time);
+    return count && count <= steps->count ? count - 1 : SIZE_MAX;
 }
 
 static void add_call(gemm_finder *f, const gt_gpu_op *op)
@@ -314,16 +301,16 @@ gt_trace_measures *gt_trace_measures_of(gt_pytorch_linked *trace, int64_t rank, 
 static gt_trace_measures *read_and_keep(const char *path, int64_t rank, const gt_read_options *options,
                                         gt_index *index, gt_error *error)
 {
-    gt_heard heard = {0};
-    gt_heard_begin(&heard);
+    gt_captured_messages captured = {0};
+    gt_capture_begin(&captured);
     gt_pytorch_read *read = gt_kineto_read(path, (gt_kineto_options){0}, options, error);
     gt_pytorch_linked *trace = read ? gt_pytorch_link(gt_pytorch_build_tree(read)) : NULL;
     gt_trace_measures *found = trace ? gt_trace_measures_of(trace, rank, error) : NULL;
-    gt_heard_end(&heard);
+    gt_capture_end(&captured);
     if (found && !gt_pytorch_view(trace)->events.facts->is_cut_off)
-        gt_trace_measures_keep(found, index, rank, gt_buffer_str(&heard.texts));
+        gt_trace_measures_keep(found, index, rank, gt_buffer_str(&captured.texts));
     if (trace) gt_pytorch_linked_free(trace);
-    gt_buffer_free(&heard.texts);
+    gt_buffer_free(&captured.texts);
     return found;
 }
 
@@ -334,7 +321,7 @@ gt_trace_measures *gt_trace_measures_read(const char *path, int64_t rank, const 
     gt_index *index = gt_sweep_cache_index(cache, path);
     gt_trace_measures *found = gt_trace_measures_find(cache, index, rank, &messages);
     if (found)
-        gt_heard_repeat(gt_buffer_str(&messages));
+        gt_captured_repeat(gt_buffer_str(&messages));
     else
         found = read_and_keep(path, rank, options, index, error);
     gt_index_close(index);

@@ -107,17 +107,10 @@ static void say_measures(const gt_sweep_changes *c, gt_buffer *text)
 
 static void say_spread(const gt_sweep_changes *c, gt_buffer *text)
 {
-    static const char *const sentences[] = {
-        [GT_SPREAD_REPEATS] = "",
-        [GT_SPREAD_STEPS] =
-            "Each setting was run once: the spread is that of the steps of one run, without the "
-            "differences between runs; use `sweep run --repeat`.\n",
-        [GT_SPREAD_RANKS] =
-            "Each setting was run once, without several marked steps: the spread is that of the "
-            "ranks, without the differences between runs; use `sweep run --repeat`.\n",
-        [GT_SPREAD_NONE] =
-            "Each setting has one measurement: nothing can be said about noise; use `sweep run --repeat`.\n"};
-    gt_buffer_add_cstr(text, sentences[c->spread]);
+    if (c->spread == GT_SPREAD_REPEATS) return;
+    gt_buffer_add_cstr(
+        text, "Each setting was run once, which does not show how much runs differ: no change can be told "
+              "from noise. Repeat the command lines of both sweeps with --repeat 5 --skip_existing.\n");
 }
 
 static void say_machines(const gt_machine_facts *facts, gt_buffer *text)
@@ -151,7 +144,7 @@ void gt_sweep_answer_say(const gt_sweep_answer *answer, gt_buffer *text)
         c->in_both == 1 ? "setting" : "settings", gt_sweep_changes_count(c, GT_CHANGE_WORSE),
         gt_sweep_changes_count(c, GT_CHANGE_BETTER), gt_sweep_changes_count(c, GT_CHANGE_UNDECIDED));
     if (gt_sweep_changes_count(c, GT_CHANGE_UNKNOWN))
-        gt_buffer_add_format(text, ", %zu without a spread", gt_sweep_changes_count(c, GT_CHANGE_UNKNOWN));
+        gt_buffer_add_format(text, ", %zu run only once", gt_sweep_changes_count(c, GT_CHANGE_UNKNOWN));
     if (gt_sweep_changes_count(c, GT_CHANGE_UNEQUAL))
         gt_buffer_add_format(text, ", %zu not comparable", gt_sweep_changes_count(c, GT_CHANGE_UNEQUAL));
     gt_buffer_add_cstr(text, ".\n");
@@ -169,11 +162,9 @@ void gt_sweep_answer_say(const gt_sweep_answer *answer, gt_buffer *text)
 
 static void put_names(gt_json_writer *w, const gt_sweep_changes *c)
 {
-    gt_json_key(w, "settings");
-    gt_json_open(w, '{');
+    gt_json_put_open(w, "settings", '{');
     for (gt_change_verdict verdict = 0; verdict < GT_CHANGE_VERDICTS; verdict++) {
-        gt_json_key(w, gt_change_verdict_names[verdict]);
-        gt_json_open(w, '[');
+        gt_json_put_open(w, gt_change_verdict_names[verdict], '[');
         for (size_t i = 0; i < c->setting_count; i++)
             if (c->settings[i].verdict == verdict) gt_json_add_cstr(w, c->settings[i].name);
         gt_json_close(w, ']');

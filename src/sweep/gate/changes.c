@@ -1,7 +1,8 @@
 /* Settings of two sweeps are matched by the values of their axes, whatever the order of the axes. Each
- * measure of each setting is then compared with Welch's test on a logarithmic scale (decide/best.c), with
- * noise shared between the settings of both sweeps (decide/noise.c), and all p-values of one measure are
- * corrected for their number (Holm).
+ * measure of each setting is then compared with Welch's test on a logarithmic scale (decide/best.c), without
+ * outlier runs (decide/outliers.c) and with noise shared between the settings of both sweeps
+ * (decide/noise.c), and all p-values of one measure are corrected for their number (Holm). What was run once
+ * is not compared: the spread of its steps, ranks or calls says nothing about the next run.
  *
  * Unlike in a decision, nothing is selected by its value, so no range of settings is needed: each comparison
  * is fixed before anything was measured.
@@ -293,20 +294,15 @@ static void add_bandwidths(gt_sweep_changes *c)
 /* Values as multiples of the mean of all, whose differences are tested as those of logarithms are. */
 static gt_log_sample linear_sample(const gt_number_series *values, double scale)
 {
-    gt_log_sample sample = {.count = values->count, .mean = NAN, .variance = NAN};
     double *scaled = gt_alloc((values->count + 1) * sizeof *scaled);
     for (size_t i = 0; i < values->count; i++) scaled[i] = values->items[i] / scale;
-    if (values->count) sample.mean = gt_mean(scaled, values->count);
-    if (values->count > 1) {
-        double std = gt_std(scaled, values->count);
-        sample.variance = std * std;
-        sample.freedom = (double)values->count - 1;
-    }
+    gt_log_sample sample = gt_log_sample_of_logs(scaled, values->count);
     gt_free(scaled);
     return sample;
 }
 
-static void make_samples(gt_sweep_change *change)
+/* A measure that may be 0 is compared as it is. */
+static void find_scale(gt_sweep_change *change)
 {
     double sum = 0;
     size_t count = 0;
@@ -317,33 +313,55 @@ static void make_samples(gt_sweep_change *change)
             is_positive &= change->values[k].items[i] > 0;
         }
     change->scale = is_positive || !count ? 0 : sum > 0 ? sum / (double)count : 1;
-    for (size_t k = OLD; k <= NEW; k++)
-        change->samples[k] = change->scale > 0
-                                 ? linear_sample(&change->values[k], change->scale)
-                                 : gt_log_sample_of(change->values[k].items, change->values[k].count);
+}
+
+/* What a disturbance makes larger: of a bandwidth, its reciprocal. */
+static gt_number_series costs_of(const gt_sweep_change *change, size_t which)
+{
+    gt_number_series costs = {0};
+    for (size_t i = 0; i < change->values[which].count; i++) {
+        double value = change->values[which].items[i];
+        gt_series_add(&costs, change->kind == GT_MEASURE_BUS ? 1 / value : value);
+    }
+    return costs;
 }
 
 /* The noise of small and of large messages differs, so only settings of one collective and size share it. */
-static void share_noise(gt_sweep_change *changes, size_t count)
+static size_t group_end(const gt_sweep_change *changes, size_t begin, size_t count)
 {
+    size_t end = begin + 1;
+    while (end < count &&
+           (!changes[end].collective || (strcmp(changes[end].collective, changes[begin].collective) == 0 &&
+                                         changes[end].message_mb == changes[begin].message_mb)))
+        end++;
+    return end;
+}
+
+static void make_samples(gt_sweep_change *changes, size_t count, bool are_runs)
+{
+    size_t used = 0;
     gt_log_sample *samples = gt_alloc((2 * count + 1) * sizeof *samples);
-    for (size_t begin = 0, end; begin < count; begin = end) {
-        size_t used = 0;
-        for (end = begin; end < count; end++) {
-            const gt_sweep_change *change = &changes[end];
-            if (change->collective && (strcmp(change->collective, changes[begin].collective) != 0 ||
-                                       change->message_mb != changes[begin].message_mb))
-                break;
-            if (change->scale > 0) continue;
-            for (size_t k = OLD; k <= NEW; k++) samples[used++] = change->samples[k];
-        }
-        gt_log_samples_share_noise(samples, used);
-        used = 0;
-        for (size_t i = begin; i < end; i++)
-            for (size_t k = OLD; k <= NEW && !(changes[i].scale > 0); k++)
-                changes[i].samples[k] = samples[used++];
+    gt_number_series *costs = gt_alloc((2 * count + 1) * sizeof *costs);
+    for (size_t i = 0; i < count; i++) {
+        find_scale(&changes[i]);
+        for (size_t k = OLD; k <= NEW && !(changes[i].scale > 0); k++)
+            costs[used++] = costs_of(&changes[i], k);
     }
+    for (size_t i = 0; !are_runs && i < used; i++)
+        samples[i] = gt_log_sample_of(costs[i].items, costs[i].count);
+    if (are_runs) {
+        gt_log_samples_make(samples, costs, used, false);
+        gt_log_samples_share_noise(samples, used, false);
+    }
+    for (size_t i = used; i-- > 0;) gt_free(costs[i].items);
+    used = 0;
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = OLD; k <= NEW; k++)
+            changes[i].samples[k] = changes[i].scale > 0
+                                        ? linear_sample(&changes[i].values[k], changes[i].scale)
+                                        : samples[used++];
     gt_free(samples);
+    gt_free(costs);
 }
 
 static double percent(double difference, double old_value)
@@ -352,11 +370,13 @@ static double percent(double difference, double old_value)
     return difference == 0 ? 0 : isnan(difference) ? NAN : copysign(INFINITY, difference);
 }
 
-static void compare(gt_sweep_change *change)
+static void compare(gt_sweep_change *change, bool are_runs)
 {
     const gt_log_sample *old = &change->samples[OLD], *new = &change->samples[NEW];
     gt_ratio_test test = gt_compare_samples(new, old);
-    change->p_single = change->p_value = test.p;
+    bool is_bus = change->kind == GT_MEASURE_BUS;
+    if (!are_runs) test.p = test.ratio.low = test.ratio.high = NAN;
+    change->p_single = test.p;
     if (change->scale > 0) {
         double scale = change->scale;
         change->old_value = old->mean * scale;
@@ -366,10 +386,12 @@ static void compare(gt_sweep_change *change)
                                            percent(log(test.ratio.high) * scale, change->old_value)};
         return;
     }
-    change->old_value = exp(old->mean);
-    change->new_value = exp(new->mean);
+    gt_estimate ratio = test.ratio;
+    if (is_bus) ratio = (gt_estimate){1 / ratio.value, 1 / ratio.high, 1 / ratio.low};
+    change->old_value = exp(is_bus ? -old->typical : old->typical);
+    change->new_value = exp(is_bus ? -new->typical : new->typical);
     change->change_pct =
-        (gt_estimate){100 * (test.ratio.value - 1), 100 * (test.ratio.low - 1), 100 * (test.ratio.high - 1)};
+        (gt_estimate){100 * (ratio.value - 1), 100 * (ratio.low - 1), 100 * (ratio.high - 1)};
 }
 
 static gt_change_verdict verdict_of(const gt_sweep_change *change)
@@ -377,20 +399,42 @@ static gt_change_verdict verdict_of(const gt_sweep_change *change)
     if (!change->values[NEW].count) return GT_CHANGE_MISSING;
     if (!change->values[OLD].count) return GT_CHANGE_NEW;
     if (isnan(change->p_value)) return GT_CHANGE_UNKNOWN;
-    if (!(change->p_value < GT_DECIDE_ALPHA)) return GT_CHANGE_UNDECIDED;
+    if (!(change->p_value < GT_CHANGE_ALPHA)) return GT_CHANGE_UNDECIDED;
     bool is_more = change->new_value > change->old_value;
     return is_more == (change->kind == GT_MEASURE_BUS) ? GT_CHANGE_BETTER : GT_CHANGE_WORSE;
 }
 
-void gt_sweep_changes_test(gt_sweep_change *changes, size_t count)
+/* Runs that do not agree may all be disturbed, even the fastest ones: of a few runs in many settings, that
+ * happens by chance. So the p-value of such a setting is at least the probability of it, which follows from
+ * the share of outliers in the runs of all others. */
+static void allow_for_disturbed_runs(gt_sweep_change *changes, size_t count)
+{
+    size_t runs = 0, outliers = 0;
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = OLD; k <= NEW; k++) {
+            runs += changes[i].samples[k].runs;
+            outliers += changes[i].samples[k].runs - changes[i].samples[k].count;
+        }
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = OLD; k <= NEW; k++) {
+            const gt_log_sample *sample = &changes[i].samples[k];
+            if (sample->is_clear || isnan(changes[i].p_single)) continue;
+            size_t others = runs - sample->runs, disturbed = outliers - (sample->runs - sample->count);
+            double share = ((double)disturbed + 1) / ((double)others + 2);
+            changes[i].p_single = fmax(changes[i].p_single, pow(share, (double)sample->runs));
+        }
+}
+
+void gt_sweep_changes_test(gt_sweep_change *changes, size_t count, bool are_runs)
 {
     double *p = gt_alloc((count + 1) * sizeof *p);
-    for (size_t i = 0; i < count; i++) make_samples(&changes[i]);
-    share_noise(changes, count);
-    for (size_t i = 0; i < count; i++) {
-        compare(&changes[i]);
-        p[i] = changes[i].p_single;
+    for (size_t begin = 0, end; begin < count; begin = end) {
+        end = group_end(changes, begin, count);
+        make_samples(&changes[begin], end - begin, are_runs);
     }
+    for (size_t i = 0; i < count; i++) compare(&changes[i], are_runs);
+    allow_for_disturbed_runs(changes, count);
+    for (size_t i = 0; i < count; i++) p[i] = changes[i].p_single;
     gt_holm_correct(p, count);
     for (size_t i = 0; i < count; i++) {
         changes[i].p_value = p[i];
@@ -414,7 +458,9 @@ void gt_sweep_changes_find(gt_sweep_changes *c, const gt_sweep_measures *old_swe
             add_bandwidths(c);
         else
             add_times(c, kind);
-        if (c->change_count > first) gt_sweep_changes_test(c->changes + first, c->change_count - first);
+        if (c->change_count > first)
+            gt_sweep_changes_test(c->changes + first, c->change_count - first,
+                                  c->spread == GT_SPREAD_REPEATS);
     }
     for (size_t i = 0; i < c->change_count; i++) {
         if (c->changes[i].kind != GT_MEASURE_STEP) continue;

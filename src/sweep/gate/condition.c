@@ -78,11 +78,11 @@ static void evaluate(gt_sweep_condition *condition, const gt_sweep_changes *chan
 {
     const char *setting = changes->settings[change->setting].name;
     if (change->kind != condition->kind || !gt_gate_matches(&condition->gate, setting)) return;
-    bool is_known = isfinite(change->old_value) && isfinite(change->new_value) &&
-                    !(condition->is_significant && isnan(change->p_value));
-    if (!is_known) {
+    bool has_values = isfinite(change->old_value) && isfinite(change->new_value);
+    if (!has_values || (condition->is_significant && isnan(change->p_value))) {
         condition->gate.rows_checked++;
         condition->unknown++;
+        condition->missing_noise += has_values;
         return;
     }
     const gt_gate_values values = {.report = "new",
@@ -93,7 +93,7 @@ static void evaluate(gt_sweep_condition *condition, const gt_sweep_changes *chan
                                    .variant = change->new_value,
                                    .diff = change->new_value - change->old_value,
                                    .whole = change->old_value};
-    if (condition->is_significant && !(change->p_value < GT_DECIDE_ALPHA)) {
+    if (condition->is_significant && !(change->p_value < GT_CHANGE_ALPHA)) {
         condition->gate.rows_checked++;
         condition->gate.values_checked++;
         return;
@@ -123,14 +123,19 @@ static bool is_evaluated(const gt_sweep_condition *condition, bool allow_missing
     if (!gate->rows_checked)
         return gt_fail(error, "--fail_if '%.200s': no setting of both sweeps has %s", condition->given,
                        gate->column);
-    if (condition->unknown)
+    if (!condition->unknown) return true;
+    if (condition->is_significant && condition->missing_noise == condition->unknown)
         return gt_fail(
             error,
-            "--fail_if '%.200s': %zu of %zu comparisons cannot be evaluated: a value is missing in "
-            "one sweep%s",
-            condition->given, condition->unknown, gate->rows_checked,
-            condition->is_significant ? ", or there is only one measurement; use `sweep run --repeat`" : "");
-    return true;
+            "--fail_if '%.200s': 'significant' needs repeats, but %zu of %zu comparisons are with a "
+            "single run, whose steps do not show how runs differ; repeat the command lines of both sweeps "
+            "with --repeat 5 --skip_existing, or omit 'significant'",
+            condition->given, condition->unknown, gate->rows_checked);
+    return gt_fail(
+        error,
+        "--fail_if '%.200s': %zu of %zu comparisons cannot be evaluated: a value is missing in one "
+        "sweep",
+        condition->given, condition->unknown, gate->rows_checked);
 }
 
 gt_gate_outcome gt_sweep_gate_check(gt_sweep_condition *conditions, size_t count,

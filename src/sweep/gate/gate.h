@@ -20,6 +20,10 @@
 
 /* ---- changes (changes.c) ---- */
 
+/* A change is more than noise if its p-value is below this: 2 % of gates may be wrong (as GT_DECIDE_ALPHA).
+ */
+#define GT_CHANGE_ALPHA 0.01
+
 /* What is compared. All but the last are times or ratios: more is worse. */
 typedef enum gt_sweep_measure_kind {
     GT_MEASURE_STEP,
@@ -35,7 +39,7 @@ typedef enum gt_change_verdict {
     GT_CHANGE_WORSE,
     GT_CHANGE_BETTER,
     GT_CHANGE_UNDECIDED, /* cannot be told apart */
-    GT_CHANGE_UNKNOWN,   /* there is no spread to compare with */
+    GT_CHANGE_UNKNOWN,   /* it was run once in one of the sweeps: there is no noise to compare with */
     GT_CHANGE_MISSING,   /* not in the new sweep, or not measured there */
     GT_CHANGE_NEW,       /* not in the old sweep, or not measured there */
     GT_CHANGE_UNEQUAL,   /* what was measured differs in kind: other ranks, or steps and whole traces */
@@ -51,7 +55,8 @@ typedef struct gt_sweep_change {
     double message_mb;      /* likewise; else NaN */
     const char *spread;     /* what the measurements are: "repeats", "steps", "ranks", "calls", "none" */
     gt_number_series values[2];
-    gt_log_sample samples[2]; /* on a linear scale, as multiples of `scale`, if that is not 0 */
+    gt_log_sample samples[2]; /* of reciprocals for GT_MEASURE_BUS; on a linear scale, as multiples of
+                                 `scale`, if that is not 0 */
     double scale;             /* 0: the samples are logarithms. A measure that may be 0 has none */
     double old_value, new_value;
     gt_estimate change_pct;   /* infinite if the old value is 0 and the new one is not */
@@ -85,8 +90,9 @@ void gt_sweep_changes_free(gt_sweep_changes *changes);
 size_t gt_sweep_changes_count(const gt_sweep_changes *changes, gt_change_verdict verdict);
 
 /* The statistics alone, for changes whose values are set: samples, shared noise, p-values corrected for the
- * number of changes, verdicts. All are of one kind. */
-void gt_sweep_changes_test(gt_sweep_change *changes, size_t count);
+ * number of changes, verdicts. All are of one kind. Values that are not of runs, but of parts of one, have no
+ * p-values. */
+void gt_sweep_changes_test(gt_sweep_change *changes, size_t count, bool are_runs);
 
 /* ---- machines (machines.c) ---- */
 
@@ -124,6 +130,7 @@ typedef struct gt_sweep_condition {
     char *text; /* without the last word; the gate borrows it */
     const char *given;
     size_t unknown;                 /* changes that it could not be evaluated for */
+    size_t missing_noise;           /* those of them that only lack repeats */
     size_t missing;                 /* settings of the old sweep that the new one lacks */
     const gt_setting_pair *unequal; /* the first setting that is not comparable; NULL: none */
 } gt_sweep_condition;

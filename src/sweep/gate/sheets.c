@@ -18,7 +18,6 @@
 #include "schema/sheets.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { OLD, NEW };
 

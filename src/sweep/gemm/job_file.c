@@ -1,10 +1,12 @@
-/* `sweep yaml`: names are shortened to the part that is stable between builds of a library, made unique,
- * sorted, escaped and joined. */
+/* `sweep yaml`: names are completed or shortened, made unique, sorted, escaped and joined.
+ *
+ * rocprofv3 searches the expression in the demangled name of a kernel, without the suffix of its code object
+ * (".kd"), which traces may have. Complete names are anchored; shortened ones, without what changes between
+ * builds of a library, match anywhere. */
 #include "sweep/gemm/gemm.h"
 #include "base/memory.h"
 #include "table/operations.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define ANONYMOUS "(anonymous namespace)"
@@ -44,6 +46,17 @@ static gt_str after_namespaces(gt_str text)
     for (size_t i = text.len; i-- > 1;)
         if (text.bytes[i] == ':' && text.bytes[i - 1] == ':') return rest_from(text, i + 1);
     return text;
+}
+
+/* The name as rocprofv3 matches it. */
+static gt_str matched_name(gt_str name)
+{
+    static const char *const suffixes[] = {" [clone .kd]", ".kd"};
+    for (size_t i = 0; i < GT_LENGTH(suffixes); i++) {
+        size_t len = strlen(suffixes[i]);
+        if (name.len > len && memcmp(name.bytes + name.len - len, suffixes[i], len) == 0) name.len -= len;
+    }
+    return name;
 }
 
 /* "void at::native::f<int>(float*)" gives "f". If nothing would be left, the name stays complete. */
@@ -104,7 +117,7 @@ void gt_kernel_patterns_make(gt_kernel_patterns *patterns, const gt_column *name
     uint32_t *ids = NULL, *originals = NULL;
     size_t capacity = 0, id_count = 0, known = 0;
     for (size_t row = 0; row < count; row++) {
-        gt_str whole = stripped(gt_interner_get(strings, names->texts[row]));
+        gt_str whole = matched_name(stripped(gt_interner_get(strings, names->texts[row])));
         if (!whole.len) continue;
         gt_str name = exact ? whole : shortened(whole);
         uint32_t original =

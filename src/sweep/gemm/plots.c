@@ -6,8 +6,6 @@
 
 #include <ctype.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char Y_LABEL[] = "Time Difference (us)";
@@ -126,10 +124,8 @@ static char *label_of(const char *before, const char *text, const char *after)
         gt_buffer_add_code_point(&label, letter < ' ' ? ' ' : letter);
     }
     gt_buffer_add_cstr(&label, at < end ? "\u2026" : after);
-    char *made = gt_strdup(gt_buffer_str(&label).bytes);
     gt_buffer_free(&scratch);
-    gt_buffer_free(&label);
-    return made;
+    return gt_buffer_take(&label);
 }
 
 typedef struct tick_labels {

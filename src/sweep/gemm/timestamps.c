@@ -2,7 +2,6 @@
 #include "sweep/gemm/gemm.h"
 #include "base/log.h"
 #include "base/many.h"
-#include "base/map.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/progress.h"
@@ -15,8 +14,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- timestamps ---- */
@@ -89,7 +86,7 @@ static gt_kernel_list *read_kernels(const job *j, const char *path, gt_error *er
         gt_log_listen(&listener);
         kernels = gt_kineto_read_kernels(path, &read, error);
         gt_log_unlisten(&listener);
-        if (kernels && !listener.heard && gt_index_keeps(index)) keep_kernels(index, kernels);
+        if (kernels && !listener.count && gt_index_keeps(index)) keep_kernels(index, kernels);
     }
     gt_index_close(index);
     return kernels;
@@ -176,14 +173,18 @@ static void compare_with_report(filler *f, size_t row, const char *which, gt_col
 static void fill_row(filler *f, size_t row, const gt_kernel_list *kernels)
 {
     gt_kernel_instance shortest, longest;
-    gt_str name = gt_gemm_string(f->table, GT_COL_GEMM_KERNEL_NAME, row),
-           other = gt_gemm_string(f->table, GT_COL_LONGEST_KERNEL_NAME, row); /* the first may be a memset */
-    bool found = name.len && gt_kernel_list_find(kernels, name, f->options->exact, &shortest, &longest);
-    found =
-        found || (other.len && gt_kernel_list_find(kernels, other, f->options->exact, &shortest, &longest));
+    bool found = false, is_first = true;
+    static const gt_col columns[] = {GT_COL_LONGEST_KERNEL_NAME, /* the op's first kernel may be a memset */
+                                     GT_COL_GEMM_KERNEL_NAME};
+    const gt_str first = gt_gemm_string(f->table, GT_COL_GEMM_KERNEL_NAME, row);
+    for (size_t i = 0; i < GT_LENGTH(columns) && !found; i++) {
+        gt_str name = gt_gemm_string(f->table, columns[i], row);
+        is_first = gt_str_equals(name, first.bytes);
+        found = name.len && gt_kernel_list_find(kernels, name, f->options->exact, &shortest, &longest);
+    }
     if (!found) {
         if (f->not_found++ < WARNED_MAX)
-            gt_warn("row %zu: no instance of kernel %.200s in the trace", row + 1, name.bytes);
+            gt_warn("row %zu: no instance of kernel %.200s in the trace", row + 1, first.bytes);
         return;
     }
     double min_ms = shortest.start_us / 1000, max_ms = longest.start_us / 1000;
@@ -192,6 +193,7 @@ static void fill_row(filler *f, size_t row, const gt_kernel_list *kernels)
     gt_table_set_float(f->table, f->first + BETWEEN, row, fabs(max_ms - min_ms));
     set_duration(f->table, f->first + MIN_US, row, &shortest);
     set_duration(f->table, f->first + MAX_US, row, &longest);
+    if (!is_first) return; /* one of several kernels, whose times are not those of the op */
     compare_with_report(f, row, "min", GT_COL_KERNEL_TIME_MIN_US, shortest.dur_us);
     compare_with_report(f, row, "max", GT_COL_KERNEL_TIME_MAX_US, longest.dur_us);
 }

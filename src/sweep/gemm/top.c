@@ -369,12 +369,6 @@ static void sort_rows(gt_top_gemms *found, const job *j)
 
 /* ---- choosing reports ---- */
 
-static int by_number(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* Adds a number that is not in the list yet. */
 static void add_new(gt_number_list *list, int64_t number)
 {
@@ -411,7 +405,7 @@ static void complete_lists(const char *analysis, gt_top_gemms_options *options)
     gt_folder_list_free(&folders);
     for (size_t i = 0; i < GT_LENGTH(lists); i++)
         if (find[i] && lists[i]->count)
-            qsort(lists[i]->items, lists[i]->count, sizeof *lists[i]->items, by_number);
+            qsort(lists[i]->items, lists[i]->count, sizeof *lists[i]->items, gt_by_i64);
 }
 
 static size_t count_kernels(const gt_table *table)

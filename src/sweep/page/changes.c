@@ -6,7 +6,6 @@
 #include "schema/page.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { OLD, NEW };
 

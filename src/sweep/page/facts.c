@@ -14,18 +14,6 @@
 
 enum { TILES_MAX = 5 };
 
-static void put_real(gt_json_writer *w, const char *key, double value)
-{
-    gt_json_key(w, key);
-    gt_json_add_real(w, value);
-}
-
-static void put_bool(gt_json_writer *w, const char *key, bool value)
-{
-    gt_json_key(w, key);
-    gt_json_add_bool(w, value);
-}
-
 /* Puts a sentence; a number and its % stay on one line. */
 static void put_sentences(gt_json_writer *w, const char *key, gt_buffer *text)
 {
@@ -76,7 +64,7 @@ static void open_tile(gt_json_writer *w, const char *id, const char *label, doub
     gt_json_open(w, '{');
     gt_json_put_cstr(w, "id", id);
     gt_json_put_cstr(w, "label", label);
-    put_real(w, "value", value);
+    gt_json_put_real(w, "value", value);
     gt_json_put_cstr(w, "unit", unit);
 }
 
@@ -171,8 +159,7 @@ static void put_figure_tile(gt_json_writer *w, const gt_page_sweep *s, gt_col na
 
 static void put_tiles(gt_json_writer *w, const gt_page_sweep *sweeps, size_t count)
 {
-    gt_json_key(w, "tiles");
-    gt_json_open(w, '[');
+    gt_json_put_open(w, "tiles", '[');
     if (count == 1 && sweeps[0].decision->best.measured) {
         put_step_tile(w, sweeps, "step time of the fastest");
         put_margin_tile(w, sweeps[0].decision);
@@ -195,13 +182,12 @@ static void put_tiles(gt_json_writer *w, const gt_page_sweep *sweeps, size_t cou
 
 static void put_axes(gt_json_writer *w, const gt_sweep *sweep)
 {
-    gt_json_key(w, "axes");
-    gt_json_open(w, '[');
+    gt_json_put_open(w, "axes", '[');
     for (size_t a = 0; a < sweep->axis_count; a++) {
         gt_json_open(w, '{');
         gt_json_put_cstr(w, "name", sweep->axes[a].name);
         gt_json_put_cstrs(w, "values", sweep->axes[a].values, sweep->axes[a].value_count);
-        put_bool(w, "numeric", sweep->axes[a].is_numeric);
+        gt_json_put_bool(w, "numeric", sweep->axes[a].is_numeric);
         gt_json_close(w, '}');
     }
     gt_json_close(w, ']');
@@ -228,8 +214,8 @@ static void put_decision(gt_json_writer *w, const gt_page_sweep *s)
     gt_json_put_cstr(w, "spread", gt_spread_source_names[d->spread]);
     size_t baseline = gt_decision_baseline(d, s->baseline);
     gt_json_put_int(w, "baseline", (int64_t)d->best.settings[baseline].rank - 1);
-    put_bool(w, "baseline_given", s->baseline != SIZE_MAX);
-    put_bool(w, "balanced", d->effects.is_balanced);
+    gt_json_put_bool(w, "baseline_given", s->baseline != SIZE_MAX);
+    gt_json_put_bool(w, "balanced", d->effects.is_balanced);
     put_axes(w, d->measures->sweep);
     gt_json_close(w, '}');
 }
@@ -237,8 +223,7 @@ static void put_decision(gt_json_writer *w, const gt_page_sweep *s)
 /* The conditions of --fail_if. */
 static void put_gate(gt_json_writer *w, const gt_sweep_answer *answer)
 {
-    gt_json_key(w, "gate");
-    gt_json_open(w, '{');
+    gt_json_put_open(w, "gate", '{');
     gt_json_put_cstr(w, "outcome", gt_gate_outcome_names[answer->outcome]);
     gt_json_put_cstr(w, "problem", answer->problem);
     gt_json_put_cstrs(w, "conditions", answer->conditions, answer->condition_count);
@@ -253,8 +238,7 @@ void gt_sweep_page_facts(const gt_page_sweep *sweeps, const gt_sweep_spread *spr
     put_sentence(&w, sweeps, count);
     put_tiles(&w, sweeps, count);
     gt_json_put_cstrs(&w, "notes", (const char *const *)notes->items, notes->count);
-    gt_json_key(&w, "decisions");
-    gt_json_open(&w, '[');
+    gt_json_put_open(&w, "decisions", '[');
     for (size_t i = 0; i < count; i++) put_decision(&w, &sweeps[i]);
     gt_json_close(&w, ']');
     for (size_t i = 1; i < count; i++)

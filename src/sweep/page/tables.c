@@ -15,7 +15,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { CELLS_MAX = 4096, GEMMS_MAX = 40, BANDWIDTH_ROWS_MAX = 40000 };
 
@@ -101,7 +100,8 @@ static gt_table *settings_table(const gt_page_sweep *s)
         size_t setting = d->best.order[row];
         const gt_sweep_value *values = m->sweep->configs[m->first_config[setting]].values;
         gt_ratio_test test = gt_compare_samples(&d->samples[setting], &d->samples[baseline]);
-        if (setting == baseline) test = (gt_ratio_test){{1, NAN, NAN}, NAN, NAN, NAN};
+        if (setting == baseline || d->spread != GT_SPREAD_REPEATS)
+            test = (gt_ratio_test){{test.ratio.value, NAN, NAN}, NAN, NAN, NAN};
         set(table, GT_COL_PAGE_BASELINE_PCT, row, percent_of(test.ratio.value));
         set(table, GT_COL_PAGE_BASELINE_LOW_PCT, row, percent_of(test.ratio.low));
         set(table, GT_COL_PAGE_BASELINE_HIGH_PCT, row, percent_of(test.ratio.high));
@@ -119,18 +119,19 @@ static gt_table *settings_table(const gt_page_sweep *s)
 typedef struct mean_of_settings {
     size_t count;
     double mean, error, per_freedom; /* sums: of means, of squared errors, of their squares by freedom */
-    double pool;
+    double most_freedom;             /* of one of them: shared noise is not independent */
     bool has_error;
 } mean_of_settings;
 
 static void add_setting(mean_of_settings *sum, const gt_log_sample *sample)
 {
     double error = sample->variance / (double)sample->count;
-    sum->has_error = (sum->count == 0 || sum->has_error) && sample->count > 1;
+    bool has_error = sample->freedom > 0 && sample->is_clear;
+    sum->has_error = (sum->count == 0 || sum->has_error) && has_error;
     sum->count++;
-    sum->mean += sample->mean;
-    sum->pool = sample->pool;
-    if (sample->count < 2) return;
+    sum->mean += sample->typical;
+    if (!has_error) return;
+    sum->most_freedom = fmax(sum->most_freedom, sample->freedom);
     sum->error += error;
     sum->per_freedom += error * error / sample->freedom;
 }
@@ -144,8 +145,8 @@ static gt_estimate estimate_of(const mean_of_settings *sum)
     if (sum->error > 0) {
         double freedom =
             sum->per_freedom > 0 ? sum->error * sum->error / sum->per_freedom : GT_EFFECT_COLUMNS_MAX;
-        if (sum->pool > 0) freedom = fmin(freedom, sum->pool); /* shared noise is not independent */
-        half = gt_student_quantile(1 - GT_DECIDE_ALPHA / 2, freedom) * sqrt(sum->error) / count;
+        freedom = fmin(freedom, sum->most_freedom);
+        half = gt_student_quantile(1 - GT_OUTSIDE_INTERVAL / 2, freedom) * sqrt(sum->error) / count;
     }
     estimate.low = exp(mean - half);
     estimate.high = exp(mean + half);
@@ -275,9 +276,8 @@ static void note(gt_sweep_notes *notes, const char *label, const char *what, siz
     gt_words_add_count(&text, all);
     gt_buffer_add_cstr(&text, what);
     gt_buffer_add_cstr(&text, kept);
-    char *sentence = gt_strdup(gt_buffer_str(&text).bytes);
+    char *sentence = gt_buffer_take(&text);
     GT_PUSH(notes->items, notes->count, notes->capacity, sentence);
-    gt_buffer_free(&text);
 }
 
 /* The rows of a sheet with the columns that charts use; `setting` and `extra` are numbers of rows. */

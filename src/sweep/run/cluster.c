@@ -14,8 +14,6 @@
 
 #include <inttypes.h>
 #include <poll.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { LOOK_MS = 100 };
 static const double cancel_grace_s = 120; /* for the tasks to end, once they are cancelled */
@@ -58,6 +56,15 @@ static bool has_open_task(const gt_submission *s)
     return false;
 }
 
+/* Whoever sees the last of its tasks end removes them. */
+static bool has_secrets(const gt_submission *s)
+{
+    char *path = gt_format("%s/" GT_SWEEP_SECRETS, s->folder);
+    bool found = gt_path_is_file(path);
+    gt_free(path);
+    return found;
+}
+
 /* Watches earlier submissions until it is known which of their tasks are in the queue, and marks these runs.
  * Fails if there are some and the sweep is not continued. */
 static bool take_earlier(gt_watch *w, gt_error *error)
@@ -67,7 +74,7 @@ static bool take_earlier(gt_watch *w, gt_error *error)
     gt_submission *submissions;
     size_t count = gt_submissions_read(&arena, r->plan->root, &submissions), queued = 0;
     for (size_t i = 0; i < count; i++)
-        if (has_open_task(&submissions[i])) gt_watch_add(w, &submissions[i]);
+        if (has_open_task(&submissions[i]) || has_secrets(&submissions[i])) gt_watch_add(w, &submissions[i]);
     for (double until = gt_clock_now_s() + 2 * grace() + 1; w->count;) {
         gt_watch_look(w, grace());
         if (w->silences > 2) {
@@ -148,23 +155,6 @@ static bool wait_for_tasks(gt_watch *w, gt_error *error, bool *ok)
 }
 
 /* ---- the whole ---- */
-
-/* Secrets of the context are not written to files: sbatch passes them on as part of its environment. */
-static const char *const *environment_with_secrets(gt_arena *arena, const gt_value *context)
-{
-    const char *const *plain = gt_slurm_environment(arena, gt_value_get(context, "slurm"));
-    const gt_value *variables = gt_value_get(context, "env_vars");
-    gt_arg_list all = {0};
-    for (; *plain; plain++) gt_arg_list_add(arena, &all, *plain);
-    for (uint32_t i = 0; variables->type == GT_VALUE_DICT && i < variables->count; i += 2)
-        if (gt_secret_is_name(variables->items[i].text.bytes))
-            gt_arg_list_add(arena, &all,
-                            gt_arena_format(arena, "%s=%s", variables->items[i].text.bytes,
-                                            gt_settings_print(arena, &variables->items[i + 1])));
-    gt_arg_list_add(arena, &all, "");
-    all.items[--all.count] = NULL;
-    return all.items;
-}
 
 /* All folders differ, so their strings are numbered one after another. */
 static gt_interner *places_of(const gt_run_plan *plan, uint32_t *first)
@@ -248,7 +238,7 @@ static gt_watch begin_watch(gt_runner *r, gt_arena *arena, gt_interner **places)
                       .places = *places,
                       .first_place = first,
                       .job = {.arena = arena,
-                              .environment = environment_with_secrets(arena, context),
+                              .environment = gt_slurm_environment(arena, gt_value_get(context, "slurm")),
                               .reason = "",
                               .problem = "",
                               .exit_code = -1}};

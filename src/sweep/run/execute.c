@@ -10,11 +10,12 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+static const char *const outputs[] = {"torch_profiler", "rocprof_traces", "run_output.log"};
+
 /* What an earlier run has left would be taken for that of this one: names of traces differ from run to run.
  * It is moved to FOLDER/earlier/<k>. */
 static bool set_aside(const gt_run_point *point, gt_error *error)
 {
-    static const char *const outputs[] = {"torch_profiler", "rocprof_traces", "run_output.log"};
     gt_arena arena = {0};
     const char *to = NULL;
     bool ok = true;
@@ -37,6 +38,16 @@ bool gt_run_make_folders(const gt_run_point *point, gt_error *error)
 {
     return gt_path_make_folder(point->folder, error) && set_aside(point, error) &&
            (!point->rocprof_folder || gt_path_make_folder(point->rocprof_folder, error));
+}
+
+/* A folder can be set aside only by who may write into it, also if the command has made it. */
+static void share_outputs(const gt_run_point *point)
+{
+    for (size_t i = 0; i < GT_LENGTH(outputs); i++) {
+        char *path = gt_format("%s/%s", point->folder, outputs[i]);
+        gt_path_share(path);
+        gt_free(path);
+    }
 }
 
 static gt_run_status status_of(const gt_child_result *child)
@@ -71,6 +82,7 @@ bool gt_run_execute(const gt_run_point *point, const gt_run_limits *limits, gt_r
     outcome->duration_s = (int64_t)outcome->seconds;
     outcome->ended_rest = child.ended_rest;
     outcome->status = started ? status_of(&child) : GT_RUN_FAILED;
+    share_outputs(point);
     if (outcome->status == GT_RUN_SUCCESS) gt_run_outputs(point->folder, &outcome->files, &outcome->bytes);
     gt_free(log_path);
     return started;

@@ -4,7 +4,6 @@
 #include "base/memory.h"
 
 #include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char WHOLE_NUMBERS[] = "0123456789";
@@ -212,7 +211,5 @@ char *gt_sweep_grid_folder(const gt_sweep_grid *grid, size_t point, const char *
         gt_buffer_add_cstr(&path, gt_sweep_grid_value(grid, point, i));
         gt_buffer_add_cstr(&path, place + 2);
     }
-    char *folder = gt_strdup(gt_buffer_str(&path).bytes);
-    gt_buffer_free(&path);
-    return folder;
+    return gt_buffer_take(&path);
 }

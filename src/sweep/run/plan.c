@@ -10,7 +10,6 @@
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -212,17 +211,17 @@ static const char *path_below(gt_run_point *made, const char *name)
 
 size_t gt_run_count(const gt_run_plan *plan)
 {
-    return gt_sweep_grid_points(&plan->grid) * plan->repeats;
+    return plan->picked ? plan->picked_count : gt_sweep_grid_points(&plan->grid) * plan->repeats;
 }
 
 size_t gt_run_repeat(const gt_run_plan *plan, size_t run)
 {
-    return run / gt_sweep_grid_points(&plan->grid) + 1;
+    return plan->picked ? plan->picked[run].repeat : run / gt_sweep_grid_points(&plan->grid) + 1;
 }
 
 size_t gt_run_grid_point(const gt_run_plan *plan, size_t run)
 {
-    return run % gt_sweep_grid_points(&plan->grid);
+    return plan->picked ? plan->picked[run].point : run % gt_sweep_grid_points(&plan->grid);
 }
 
 /* The next number of the generator splitmix64. */
@@ -289,18 +288,30 @@ void gt_run_point_free(gt_run_point *point)
     *point = (gt_run_point){0};
 }
 
-void gt_run_point_add_line(gt_buffer *line, const char *const *unset, size_t unset_count,
-                           const gt_run_point *point)
+/* env -u NAME A=1 COMMAND, with secrets masked; the caller frees it. Without variables, only the command. */
+static char *shown_line(gt_arena *arena, const gt_value *secrets, const gt_arg_list *unset,
+                        const gt_arg_list *variables, const gt_arg_list *argv)
 {
-    gt_buffer_add_cstr(line, "env ");
-    for (size_t i = 0; i < unset_count; i++) {
-        gt_buffer_add_cstr(line, "-u ");
-        gt_shell_quote(line, unset[i]);
-        gt_buffer_add_cstr(line, " ");
+    gt_buffer line = {0};
+    gt_arg_list hidden = gt_secrets_hide_variables(arena, secrets, variables);
+    if (unset->count || variables->count) gt_buffer_add_cstr(&line, "env ");
+    for (size_t i = 0; i < unset->count; i++) {
+        gt_buffer_add_cstr(&line, "-u ");
+        gt_shell_quote(&line, unset->items[i]);
+        gt_buffer_add_cstr(&line, " ");
     }
-    gt_shell_join(line, point->variables.items, point->variables.count);
-    gt_buffer_add_cstr(line, " ");
-    gt_shell_join(line, point->argv.items, point->argv.count);
+    gt_shell_join(&line, hidden.items, hidden.count);
+    if (hidden.count) gt_buffer_add_cstr(&line, " ");
+    hidden = gt_secrets_hide_words(arena, secrets, argv);
+    gt_shell_join(&line, hidden.items, hidden.count);
+    return gt_buffer_take(&line);
+}
+
+void gt_run_point_print(gt_run_point *point, const gt_arg_list *unset, const gt_value *secrets)
+{
+    char *line = shown_line(&point->arena, secrets, unset, &point->variables, &point->argv);
+    printf("%s\n", line);
+    gt_free(line);
 }
 
 char *gt_run_point_title(const gt_run_plan *plan, size_t run)
@@ -318,15 +329,13 @@ char *gt_run_point_title(const gt_run_plan *plan, size_t run)
         gt_buffer_add_cstr(&title, gt_sweep_grid_value(grid, gt_run_grid_point(plan, run), axis));
     }
     if (plan->repeats > 1) gt_buffer_add_format(&title, ", repeat %zu", gt_run_repeat(plan, run));
-    char *text = gt_strdup(gt_buffer_str(&title).bytes);
-    gt_buffer_free(&title);
-    return text;
+    return gt_buffer_take(&title);
 }
 
 /* ---- the command of all points ---- */
 
 /* Adds a word in which only {config} and {nproc} are replaced: all points have the same. */
-static void add_common(gt_buffer *line, const gt_run_plan *plan, const char *text)
+static void add_common(gt_arena *arena, gt_arg_list *words, const gt_run_plan *plan, const char *text)
 {
     char number[32];
     gt_buffer word = {0};
@@ -342,40 +351,30 @@ static void add_common(gt_buffer *line, const gt_run_plan *plan, const char *tex
             gt_buffer_add(&word, at, len);
         at += found < GT_LENGTH(names) ? strlen(names[found]) : len;
     }
-    if (line->len) gt_buffer_add_cstr(line, " ");
-    gt_shell_quote(line, gt_buffer_str(&word).bytes);
+    gt_arg_list_add(arena, words, gt_buffer_str(&word).bytes);
     gt_buffer_free(&word);
 }
 
 char *gt_run_plan_line(const gt_run_plan *plan)
 {
-    gt_buffer line = {0};
+    gt_arena arena = {0};
+    gt_arg_list unset = {0}, variables = {0}, argv = {0};
     size_t count;
     const char *const *words = command_of(plan, &count);
-    if (plan->unset_count || plan->environment_count) gt_buffer_add_cstr(&line, "env");
-    for (size_t i = 0; i < plan->unset_count; i++) {
-        add_common(&line, plan, "-u");
-        add_common(&line, plan, plan->unset[i]);
-    }
-    for (size_t i = 0; i < plan->environment_count; i++) {
-        const char *variable = plan->environment[i];
-        char *name = gt_format("%.*s", (int)name_length(variable), variable);
-        char *hidden = gt_secret_is_name(name) ? gt_format("%s=...", name) : NULL;
-        add_common(&line, plan, hidden ? hidden : variable);
-        gt_free(hidden);
-        gt_free(name);
-    }
-    if (plan->rocprof) add_common(&line, plan, "rocprofv3");
-    if (plan->rocprof && plan->stats) add_common(&line, plan, "--stats");
+    for (size_t i = 0; i < plan->unset_count; i++) add_common(&arena, &unset, plan, plan->unset[i]);
+    for (size_t i = 0; i < plan->environment_count; i++)
+        add_common(&arena, &variables, plan, plan->environment[i]);
+    if (plan->rocprof) add_common(&arena, &argv, plan, "rocprofv3");
+    if (plan->rocprof && plan->stats) add_common(&arena, &argv, plan, "--stats");
     if (plan->rocprof && plan->rocprof_input) {
-        add_common(&line, plan, "-i");
-        add_common(&line, plan, plan->rocprof_input);
+        add_common(&arena, &argv, plan, "-i");
+        add_common(&arena, &argv, plan, plan->rocprof_input);
     }
-    if (plan->rocprof) add_common(&line, plan, "--");
-    for (size_t i = 0; i < count; i++) add_common(&line, plan, words[i]);
-    char *kept = gt_strdup(gt_buffer_str(&line).bytes);
-    gt_buffer_free(&line);
-    return kept;
+    if (plan->rocprof) add_common(&arena, &argv, plan, "--");
+    for (size_t i = 0; i < count; i++) add_common(&arena, &argv, plan, words[i]);
+    char *line = shown_line(&arena, plan->secrets, &unset, &variables, &argv);
+    gt_arena_free(&arena);
+    return line;
 }
 
 /* ---- job files for rocprofv3 ---- */

@@ -6,13 +6,13 @@
 #include "os/clock.h"
 #include "os/paths.h"
 #include "run/execute/execute.h"
+#include "run/plan/secrets.h"
 #include "sweep/record.h"
 
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -87,7 +87,7 @@ static void add_folder(gt_buffer *text, const gt_run_plan *plan, size_t run, boo
 void gt_run_summary(const gt_run_plan *plan, const gt_run_outcome *outcomes, time_t now, gt_buffer *text)
 {
     const gt_sweep_grid *grid = &plan->grid;
-    size_t runs = gt_run_count(plan), group = grid->axes[grid->axis_count - 1].value_count;
+    size_t runs = gt_run_count(plan), group = plan->picked ? 1 : grid->axes[grid->axis_count - 1].value_count;
     char date[GT_CLOCK_TEXT];
     gt_clock_format(date, sizeof date, "%a %b %e %H:%M:%S %Z %Y", now);
     add_format(text, "NCCL Channel & Thread Sweep Summary\nGenerated: %s\n\n", date);
@@ -117,8 +117,7 @@ static void put_time(gt_json_writer *w, const char *key, time_t at, bool known)
 
 static void put_variables(gt_json_writer *w, const gt_arg_list *variables)
 {
-    gt_json_key(w, "env");
-    gt_json_open(w, '{');
+    gt_json_put_open(w, "env", '{');
     for (size_t i = 0; i < variables->count; i++) {
         const char *variable = variables->items[i], *equals = strchr(variable, '=');
         char *name = gt_format("%.*s", (int)(equals - variable), variable);
@@ -130,8 +129,7 @@ static void put_variables(gt_json_writer *w, const gt_arg_list *variables)
 
 static void put_axes(gt_json_writer *w, const gt_sweep_grid *grid)
 {
-    gt_json_key(w, "axes");
-    gt_json_open(w, '[');
+    gt_json_put_open(w, "axes", '[');
     for (size_t i = 0; i < grid->axis_count; i++) {
         const gt_sweep_axis *axis = &grid->axes[i];
         gt_json_open(w, '{');
@@ -146,8 +144,7 @@ static void put_axes(gt_json_writer *w, const gt_sweep_grid *grid)
 
 static void put_values(gt_json_writer *w, const gt_sweep_grid *grid, size_t point)
 {
-    gt_json_key(w, "values");
-    gt_json_open(w, '{');
+    gt_json_put_open(w, "values", '{');
     for (size_t i = 0; i < grid->axis_count; i++)
         gt_json_put_cstr(w, grid->axes[i].name, gt_sweep_grid_value(grid, point, i));
     gt_json_close(w, '}');
@@ -182,8 +179,7 @@ static void put_only_attempt(gt_json_writer *w, const gt_value *earlier)
 static void put_attempts(gt_json_writer *w, const gt_value *earlier, const gt_run_outcome *outcome)
 {
     const gt_value *attempts = gt_value_get(earlier, "attempts");
-    gt_json_key(w, "attempts");
-    gt_json_open(w, '[');
+    gt_json_put_open(w, "attempts", '[');
     for (size_t i = 0; gt_value_is_list(attempts) && i < attempts->count; i++)
         gt_json_add_value(w, &attempts->items[i]);
     if (!gt_value_is_list(attempts)) put_only_attempt(w, earlier);
@@ -196,8 +192,10 @@ static void put_attempts(gt_json_writer *w, const gt_value *earlier, const gt_ru
 }
 
 static void put_point(gt_json_writer *w, const gt_run_plan *plan, const char *line, size_t run,
-                      const gt_run_point *point, const gt_run_outcome *outcome, const gt_value *earlier)
+                      gt_run_point *point, const gt_run_outcome *outcome, const gt_value *earlier)
 {
+    gt_arg_list argv = gt_secrets_hide_words(&point->arena, plan->secrets, &point->argv),
+                variables = gt_secrets_hide_variables(&point->arena, plan->secrets, &point->variables);
     gt_json_open(w, '{');
     put_values(w, &plan->grid, gt_run_grid_point(plan, run));
     gt_json_put_int(w, "repeat", (int64_t)gt_run_repeat(plan, run));
@@ -209,8 +207,8 @@ static void put_point(gt_json_writer *w, const gt_run_plan *plan, const char *li
     }
     put_attempts(w, earlier, outcome);
     if (outcome->is_begun) gt_json_put_cstr(w, "command", line);
-    gt_json_put_cstrs(w, "argv", point->argv.items, point->argv.count);
-    put_variables(w, &point->variables);
+    gt_json_put_cstrs(w, "argv", argv.items, argv.count);
+    put_variables(w, &variables);
     gt_json_close(w, '}');
 }
 
@@ -251,8 +249,7 @@ static void put_sessions(gt_json_writer *w, const gt_run_history *history)
 {
     const gt_value *earlier =
         history->earlier ? gt_value_get(history->earlier->json, "sessions") : &gt_value_missing;
-    gt_json_key(w, "sessions");
-    gt_json_open(w, '[');
+    gt_json_put_open(w, "sessions", '[');
     for (size_t i = 0; gt_value_is_list(earlier) && i < earlier->count; i++)
         gt_json_add_value(w, &earlier->items[i]);
     if (history->machine) {
@@ -272,8 +269,7 @@ static void put_commands(gt_json_writer *w, const gt_run_history *history, const
     bool is_used = false;
     for (size_t i = 0, runs = gt_run_count(history->plan); i < runs && !is_used; i++)
         is_used = history->outcomes[i].is_begun;
-    gt_json_key(w, "commands");
-    gt_json_open(w, '[');
+    gt_json_put_open(w, "commands", '[');
     for (size_t i = 0; gt_value_is_list(earlier) && i < earlier->count; i++)
         if (!is_used || !gt_value_equals_cstr(&earlier->items[i], line))
             gt_json_add_value(w, &earlier->items[i]);
@@ -297,8 +293,7 @@ void gt_run_json(const gt_run_history *history, gt_buffer *text)
     gt_json_put_cstrs(&w, "unset", plan->unset, plan->unset_count);
     put_commands(&w, history, line);
     put_sessions(&w, history);
-    gt_json_key(&w, "points");
-    gt_json_open(&w, '[');
+    gt_json_put_open(&w, "points", '[');
     for (size_t i = 0, runs = gt_run_count(plan); i < runs; i++) {
         gt_run_point point = gt_run_point_make(plan, i);
         const gt_value *earlier = gt_sweep_record_point(history->earlier, point.place);

@@ -2,8 +2,8 @@
  * outcome.
  *
  * grid.c: axes, values and points. plan.c: the command, environment and folder of a point, and the shipped
- * job files for rocprofv3. runner.c: runs the points. record.c: the summary and sweep.json. session.c: what
- * they run on. */
+ * job files for rocprofv3. more.c: more runs of some settings. runner.c: runs the points. record.c: the
+ * summary and sweep.json. session.c: what they run on. */
 #ifndef GT_SWEEP_RUN_RUN_H
 #define GT_SWEEP_RUN_RUN_H
 
@@ -71,6 +71,10 @@ char *gt_sweep_grid_folder(const gt_sweep_grid *grid, size_t point, const char *
  * {output_dir}, {profiler_dir}, {config} and {nproc} are replaced with their values at the point; {{ is a
  * literal brace. */
 
+typedef struct gt_picked_run {
+    size_t point, repeat;
+} gt_picked_run;
+
 typedef struct gt_run_plan {
     gt_sweep_grid grid;
     const char *root; /* folder of the sweep, as given */
@@ -87,6 +91,11 @@ typedef struct gt_run_plan {
     size_t unset_count;
     size_t repeats; /* of each point, at least 1; if more, runs are in random order */
     uint64_t seed;  /* of that order */
+    gt_picked_run
+        *picked; /* the runs, if not all repeats of all points; `repeats` is then the highest number */
+    size_t picked_count, picked_capacity;
+    const struct gt_value *secrets; /* what is masked in everything that is shown or recorded
+                                       (run/plan/secrets.h) */
 } gt_run_plan;
 
 enum { GT_REPEATS_MAX = 1000, GT_SLOTS_MAX = 256 };
@@ -97,11 +106,18 @@ size_t gt_run_grid_point(const gt_run_plan *plan, size_t run);
  */
 size_t *gt_run_order(const gt_run_plan *plan);
 
+/* Of a plan of one run per point in the folder of an earlier sweep: picks the runs that never ended, if there
+ * are some. Fails if there is no such sweep, or if it is of another command (more.c). */
+bool gt_run_plan_pick_unfinished(gt_run_plan *plan, gt_error *error);
+/* Picks `more` further runs of each setting, given by its folder without that of the repeat. */
+bool gt_run_plan_pick(gt_run_plan *plan, const char *const *places, size_t count, size_t more,
+                      gt_error *error);
+
 /* Returns false if a placeholder is unknown or a variable name is invalid. */
 bool gt_run_plan_check(const gt_run_plan *plan, gt_error *error);
 
 /* What all runs of the plan have in common, as a shell line: variables of --env and --unset, the profiler and
- * the command, with the placeholders whose values differ from point to point. Values of secrets are left out.
+ * the command, with the placeholders whose values differ from point to point. Values of secrets are masked.
  * Runs whose lines differ are not comparable. The caller frees it. */
 char *gt_run_plan_line(const gt_run_plan *plan);
 
@@ -124,9 +140,8 @@ typedef struct gt_run_point {
 gt_run_point gt_run_point_make(const gt_run_plan *plan, size_t run);
 void gt_run_point_free(gt_run_point *point);
 
-/* Adds the equivalent shell command of the point: "env -u NAME A=1 command word". */
-void gt_run_point_add_line(gt_buffer *line, const char *const *unset, size_t unset_count,
-                           const gt_run_point *point);
+/* Prints the equivalent shell command of the point: "env -u NAME A=1 command word". Secrets are masked. */
+void gt_run_point_print(gt_run_point *point, const gt_arg_list *unset, const struct gt_value *secrets);
 
 /* "THREADS=256, CHANNELS=28", then further axes and the repeat; the caller frees it. */
 char *gt_run_point_title(const gt_run_plan *plan, size_t run);
@@ -166,6 +181,7 @@ typedef struct gt_runner_options {
 
 typedef struct gt_runner_result {
     size_t failed;    /* points that failed or timed out */
+    bool all_failed;  /* of those that were run, and there were some */
     bool interrupted; /* by a signal */
     bool left;        /* tasks of SLURM are not waited for */
 } gt_runner_result;

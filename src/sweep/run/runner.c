@@ -2,7 +2,6 @@
  * script. */
 #include "sweep/run/run.h"
 #include "base/memory.h"
-#include "base/printing.h"
 #include "os/child.h"
 #include "os/clock.h"
 #include "os/paths.h"
@@ -17,10 +16,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -231,10 +227,21 @@ static bool finish(gt_runner *r, gt_error *error)
         return r->result->interrupted = true;
     }
     if (!r->options->no_summary && !write_summary(r, error)) return false;
+    size_t ran = 0, succeeded = 0;
+    for (size_t i = 0; i < r->runs; i++) {
+        const gt_run_outcome *outcome = &r->outcomes[i];
+        if (outcome->is_skipped) continue;
+        ran += outcome->status != GT_RUN_PENDING;
+        succeeded += outcome->status == GT_RUN_SUCCESS;
+    }
+    r->result->all_failed = ran && !succeeded;
+    if (r->result->all_failed)
+        gt_runner_log(r, "[ERROR] %s failed; run_output.log in %s says why",
+                      ran == 1 ? "The run" : "All runs", ran == 1 ? "its folder" : "their folders");
     if (r->not_run)
         gt_runner_log(r, "%zu runs were cancelled before they started; --skip_existing runs them",
                       r->not_run);
-    else
+    else if (!r->result->all_failed)
         gt_runner_log(r, "All runs completed!");
     return true;
 }
@@ -252,7 +259,9 @@ static bool open_log(gt_runner *r, gt_error *error)
 {
     if (!gt_path_make_folder(r->plan->root, error) || !lock_folder(r, error)) return false;
     r->log = fopen(r->log_path, "we");
-    return r->log || gt_fail_writing(error, r->log_path, errno);
+    if (!r->log) return gt_fail_writing(error, r->log_path, errno);
+    gt_path_share(r->log_path);
+    return true;
 }
 
 static bool close_log(gt_runner *r, bool ok, gt_error *error)
@@ -304,15 +313,13 @@ void gt_runner_print(const gt_run_plan *plan, const gt_runner_options *options)
 {
     size_t *order = gt_run_order(plan), runs = gt_run_count(plan);
     gt_sweep_record *earlier = gt_sweep_record_read(plan->root);
+    const gt_arg_list unset = {.items = (const char **)plan->unset, .count = plan->unset_count};
     for (size_t i = 0; i < runs; i++) {
         gt_run_point point = gt_run_point_make(plan, order[i]);
         char *title = gt_run_point_title(plan, order[i]);
-        gt_buffer line = {0};
         bool skipped = gt_runner_is_skipped(options, earlier, &point);
-        gt_run_point_add_line(&line, plan->unset, plan->unset_count, &point);
         printf("%s# %s%s\n", i ? "\n" : "", title, skipped ? ": skipped, folder exists" : "");
-        if (!skipped) printf("%s\n", gt_buffer_str(&line).bytes);
-        gt_buffer_free(&line);
+        if (!skipped) gt_run_point_print(&point, &unset, plan->secrets);
         gt_free(title);
         gt_run_point_free(&point);
     }

@@ -64,7 +64,9 @@ void gt_runner_log_plan(gt_runner *r)
     for (size_t i = 0; i < grid->axis_count; i++)
         log_values(r, strcmp(grid->axes[i].name, "threads") == 0 ? "threads per block" : grid->axes[i].name,
                    &grid->axes[i]);
-    if (r->plan->repeats > 1)
+    if (r->plan->picked)
+        gt_runner_log(r, "%zu more runs, in random order (seed %" PRIu64 ")", r->runs, r->plan->seed);
+    else if (r->plan->repeats > 1)
         gt_runner_log(r, "Each setting %zu times, in random order (seed %" PRIu64 ")", r->plan->repeats,
                       r->plan->seed);
     gt_runner_log(r, "Skip existing: %s", r->options->skip_existing ? "true" : "false");
@@ -84,9 +86,7 @@ static char *describe_variables(const gt_run_plan *plan, size_t run)
         gt_buffer_add_cstr(&text, "=");
         gt_buffer_add_cstr(&text, gt_sweep_grid_value(grid, gt_run_grid_point(plan, run), axis));
     }
-    char *described = gt_strdup(gt_buffer_str(&text).bytes);
-    gt_buffer_free(&text);
-    return described;
+    return gt_buffer_take(&text);
 }
 
 void gt_runner_log_end(gt_runner *r, size_t index, const gt_run_outcome *outcome)

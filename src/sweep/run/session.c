@@ -7,7 +7,6 @@
 #include "sweep/run/run.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 gt_run_session gt_run_session_of(const gt_run_point *point, bool rocprof)
 {

@@ -7,17 +7,27 @@
 #include "os/paths.h"
 #include "output/file.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-bool gt_runner_write_whole(const char *path, gt_buffer *text, gt_error *error)
+static bool write_text(const char *path, gt_buffer *text, bool is_private, gt_error *error)
 {
     gt_output *output = gt_output_new();
+    if (is_private) gt_output_set_private(output);
     bool written =
         gt_output_write_file(output, path, gt_buffer_str(text), error) && gt_output_commit(output, error);
     gt_output_free(output);
     gt_buffer_free(text);
     return written;
+}
+
+bool gt_runner_write_whole(const char *path, gt_buffer *text, gt_error *error)
+{
+    return write_text(path, text, false, error);
+}
+
+bool gt_runner_write_private(const char *path, gt_buffer *text, gt_error *error)
+{
+    return write_text(path, text, true, error);
 }
 
 bool gt_runner_write_json(const char *path, gt_json_writer *document, gt_error *error)

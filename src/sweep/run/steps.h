@@ -60,6 +60,8 @@ bool gt_runner_choose(gt_runner *r, size_t *left, gt_error *error);
 bool gt_runner_record(gt_runner *r, bool last, gt_error *error);
 /* Writes a file that appears whole or not at all; frees the text. */
 bool gt_runner_write_whole(const char *path, gt_buffer *text, gt_error *error);
+/* The same with the mode 0600. */
+bool gt_runner_write_private(const char *path, gt_buffer *text, gt_error *error);
 /* The same for a JSON document, which gets its line break; frees the writer. */
 bool gt_runner_write_json(const char *path, gt_json_writer *document, gt_error *error);
 

@@ -26,6 +26,7 @@ typedef struct submitter {
     gt_distributed launcher;
     int64_t nodes;
     const char *stamp, *folder, *name; /* the folder is an absolute path */
+    bool has_secrets;                  /* a task has some */
     gt_error *error;
 } submitter;
 
@@ -93,64 +94,105 @@ static bool task_argv(submitter *s, const gt_run_point *point, gt_arg_list *argv
 
 /* ---- files ---- */
 
-static bool put_task(submitter *s, gt_json_writer *w, size_t run)
+static bool is_same(const gt_arg_list *a, const gt_arg_list *b)
+{
+    for (size_t i = 0; i < a->count; i++)
+        if (strcmp(a->items[i], b->items[i]) != 0) return false;
+    return true;
+}
+
+/* The variables of a point, and the secrets of the context that it does not set itself: job.sh exports the
+ * other variables of the context. */
+static gt_arg_list task_variables(const submitter *s, gt_run_point *point)
+{
+    const gt_value *context = gt_value_get(s->context, "env_vars");
+    gt_arg_list all = {0};
+    for (uint32_t i = 0; context->type == GT_VALUE_DICT && i < context->count; i += 2) {
+        const char *name = context->items[i].text.bytes;
+        size_t len = strlen(name);
+        bool is_set = !gt_secret_is_name(name);
+        for (size_t v = 0; v < point->variables.count; v++)
+            is_set = is_set || (strncmp(point->variables.items[v], name, len) == 0 &&
+                                point->variables.items[v][len] == '=');
+        if (!is_set)
+            gt_arg_list_add(&point->arena, &all,
+                            gt_arena_format(&point->arena, "%s=%s", name,
+                                            gt_settings_print(&point->arena, &context->items[i + 1])));
+    }
+    for (size_t v = 0; v < point->variables.count; v++)
+        gt_arg_list_add(&point->arena, &all, point->variables.items[v]);
+    return all;
+}
+
+/* With `hides`, secrets are masked, and s->has_secrets says whether there are any. */
+static bool put_task(submitter *s, gt_json_writer *w, size_t run, bool hides)
 {
     gt_run_point point = gt_run_point_make(s->r->plan, run);
-    gt_arg_list argv = {0};
+    const gt_value *secrets = s->r->plan->secrets;
+    gt_arg_list argv = {0}, variables = task_variables(s, &point);
     bool ok = task_argv(s, &point, &argv);
+    if (hides) {
+        const gt_arg_list own = argv, own_variables = variables;
+        argv = gt_secrets_hide_words(&point.arena, secrets, &own);
+        variables = gt_secrets_hide_variables(&point.arena, secrets, &own_variables);
+        s->has_secrets = s->has_secrets || !is_same(&argv, &own) || !is_same(&variables, &own_variables);
+    }
     gt_json_open(w, '{');
     gt_json_put_cstr(w, "place", point.place);
     gt_json_put_cstr(w, "directory", point.folder);
     gt_json_put_cstr(w, "rocprof_directory", point.rocprof_folder);
     gt_json_put_cstrs(w, "argv", argv.items, argv.count);
-    gt_json_put_cstrs(w, "env", point.variables.items, point.variables.count);
+    gt_json_put_cstrs(w, "env", variables.items, variables.count);
     gt_json_close(w, '}');
     gt_run_point_free(&point);
     return ok;
 }
 
-static bool write_tasks(submitter *s, const size_t *runs, size_t count, size_t array_size)
+static bool make_list(submitter *s, const size_t *runs, size_t count, size_t array_size, bool hides,
+                      gt_json_writer *w)
 {
     char start[GT_CLOCK_TEXT];
     const gt_run_plan *plan = s->r->plan;
-    gt_json_writer w = {0};
     gt_clock_format(start, sizeof start, "%Y-%m-%dT%H:%M:%S%z", time(NULL));
-    gt_json_open(&w, '{');
-    gt_json_put_cstr(&w, "program", "gputally " GT_VERSION);
-    gt_json_put_cstr(&w, "start", start);
-    gt_json_put_cstr(&w, "name", s->name);
-    gt_json_put_int(&w, "array_size", (int64_t)array_size);
-    gt_json_put_int(&w, "at_once", (int64_t)s->r->options->cluster->at_once);
-    gt_json_put_int(&w, "timeout_s", s->r->options->timeout_s);
-    gt_json_put_cstrs(&w, "unset", plan->unset, plan->unset_count);
-    gt_json_key(&w, "tasks");
-    gt_json_open(&w, '[');
+    gt_json_open(w, '{');
+    gt_json_put_cstr(w, "program", "gputally " GT_VERSION);
+    gt_json_put_cstr(w, "start", start);
+    gt_json_put_cstr(w, "name", s->name);
+    gt_json_put_int(w, "array_size", (int64_t)array_size);
+    gt_json_put_int(w, "at_once", (int64_t)s->r->options->cluster->at_once);
+    gt_json_put_int(w, "timeout_s", s->r->options->timeout_s);
+    gt_json_put_cstrs(w, "unset", plan->unset, plan->unset_count);
+    gt_json_put_open(w, "tasks", '[');
     bool ok = true;
-    for (size_t i = 0; ok && i < count; i++) ok = put_task(s, &w, runs[i]);
-    gt_json_close(&w, ']');
-    gt_json_close(&w, '}');
-    char *path = gt_format("%s/tasks.json", s->folder);
-    if (ok)
-        ok = gt_runner_write_json(path, &w, s->error);
-    else
-        gt_json_writer_free(&w);
-    gt_free(path);
+    for (size_t i = 0; ok && i < count; i++) ok = put_task(s, w, runs[i], hides);
+    gt_json_close(w, ']');
+    gt_json_put_bool(w, "has_secrets", s->has_secrets);
+    gt_json_close(w, '}');
+    gt_json_end_document(w);
     return ok;
 }
 
-/* The path of this program, which must be the same on the nodes. */
-static const char *own_path(gt_arena *arena)
+/* The list that has secrets comes first: without tasks.json, there is no submission. */
+static bool write_tasks(submitter *s, const size_t *runs, size_t count, size_t array_size)
 {
-    char self[4096];
-    ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
-    return len > 0 ? gt_arena_bytes(arena, self, (size_t)len) : "gputally";
+    gt_json_writer shown = {0}, own = {0};
+    bool ok = make_list(s, runs, count, array_size, true, &shown);
+    if (ok && s->has_secrets)
+        ok =
+            make_list(s, runs, count, array_size, false, &own) &&
+            gt_runner_write_private(gt_path_join(s->arena, s->folder, GT_SWEEP_SECRETS), &own.text, s->error);
+    ok = ok && gt_runner_write_whole(gt_path_join(s->arena, s->folder, "tasks.json"), &shown.text, s->error);
+    gt_json_writer_free(&shown);
+    gt_json_writer_free(&own);
+    return ok;
 }
 
 static bool write_script(submitter *s)
 {
     gt_buffer line = {0};
+    const char *self = gt_path_program(s->arena); /* the same on the nodes */
     gt_buffer_add_cstr(&line, "exec ");
-    gt_shell_quote(&line, own_path(s->arena));
+    gt_shell_quote(&line, self ? self : "gputally");
     gt_buffer_add_cstr(&line, " sweep run --quiet --task $((SLURM_ARRAY_TASK_ID + ${1:-0})) --output_dir ");
     gt_shell_quote(&line, s->folder);
     gt_plan plan = {.arena = s->arena,
@@ -164,7 +206,7 @@ static bool write_script(submitter *s)
     bool ok = gt_slurm_make(&request, &slurm, s->error);
     if (ok) {
         const char *path = slurm.script;
-        ok = gt_runner_write_whole(path, &slurm.text, s->error) &&
+        ok = gt_runner_write_private(path, &slurm.text, s->error) &&
              (chmod(path, 0700) == 0 || gt_fail_writing(s->error, path, errno));
     }
     gt_buffer_free(&slurm.text);
@@ -193,6 +235,7 @@ static bool make_folder(submitter *s)
     /* Another sweep of this second must have another name. */
     if (getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number) number = (uint32_t)getpid();
     s->name = gt_arena_format(s->arena, "sweep_%s_%08" PRIx32, s->stamp, number);
+    gt_path_share(s->folder); /* others of a group note there that a task was killed */
     return gt_path_make_folder(gt_path_join(s->arena, s->folder, "results"), s->error) &&
            gt_path_make_folder(gt_path_join(s->arena, s->folder, "nodes"), s->error);
 }

@@ -9,7 +9,6 @@
 #include "run/plan/plan.h"
 #include "sweep/run/cluster.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,13 +107,6 @@ static void end_node(task_run *t, described_node *node)
 
 /* ---- the whole ---- */
 
-/* Whether a signal comes because the time of the job is over; the script says from when on. */
-static bool is_time_over(void)
-{
-    const char *from = variable("GPUTALLY_TIME_OVER");
-    return from && (double)time(NULL) >= strtod(from, NULL);
-}
-
 static bool run_task(task_run *t, const gt_task_plan *plan, gt_run_outcome *outcome, gt_error *error)
 {
     const gt_run_point *point = &plan->point;
@@ -126,7 +118,7 @@ static bool run_task(task_run *t, const gt_task_plan *plan, gt_run_outcome *outc
     if (!gt_run_execute(point, &limits, outcome, &reason)) gt_warn("%s", reason.text);
     if (outcome->ended_rest)
         gt_warn("%d processes that the command had left behind were ended", outcome->ended_rest);
-    if (outcome->status == GT_RUN_INTERRUPTED && is_time_over()) outcome->status = GT_RUN_TIMEOUT;
+    if (outcome->status == GT_RUN_INTERRUPTED && gt_run_time_is_over()) outcome->status = GT_RUN_TIMEOUT;
     end_node(t, &node); /* before the result: who has seen that may look at this, too */
     return write_result(t, outcome, error);
 }

@@ -2,9 +2,9 @@
 #include "base/memory.h"
 #include "os/paths.h"
 #include "run/plan/context.h"
+#include "run/plan/secrets.h"
 #include "sweep/run/cluster.h"
 
-#include <stdio.h>
 #include <string.h>
 
 extern char **environ;
@@ -61,18 +61,31 @@ static bool read_point(gt_task_plan *plan, const gt_value *list, const gt_value 
            add_strings(&point->arena, gt_value_get(list, "unset"), &plan->unset);
 }
 
+/* A list of tasks; the values point into the arena. */
+static const gt_value *read_list(gt_arena *arena, const char *path, gt_error *error)
+{
+    gt_buffer text = {0};
+    const gt_value *list = NULL;
+    if (gt_read_small_file(path, LARGEST_LIST, &text, error)) {
+        gt_str kept = {gt_arena_bytes(arena, text.len ? text.bytes : "", text.len), text.len};
+        list = gt_value_parse(arena, kept);
+    }
+    gt_buffer_free(&text);
+    return list;
+}
+
 bool gt_task_plan_read(gt_task_plan *plan, const char *folder, size_t task, gt_error *error)
 {
     *plan = (gt_task_plan){0};
     gt_arena *arena = &plan->point.arena;
-    gt_buffer text = {0};
-    const char *path = gt_arena_format(arena, "%s/tasks.json", folder);
-    bool is_read = gt_read_small_file(path, LARGEST_LIST, &text, error);
-    const char *kept = gt_arena_bytes(arena, text.len ? text.bytes : "", text.len); /* values point into it */
-    size_t len = text.len;
-    gt_buffer_free(&text);
-    if (!is_read) return false;
-    const gt_value *list = gt_value_parse(arena, (gt_str){kept, len}), *tasks = gt_value_get(list, "tasks");
+    const char *path = gt_path_join(arena, folder, "tasks.json");
+    const gt_value *list = read_list(arena, path, error);
+    if (list && gt_settings_is_true(list, "has_secrets", false)) {
+        path = gt_path_join(arena, folder, GT_SWEEP_SECRETS);
+        list = read_list(arena, path, error);
+    }
+    if (!list) return false;
+    const gt_value *tasks = gt_value_get(list, "tasks");
     if (!gt_value_is_list(tasks) || task >= tasks->count)
         return gt_fail(error, "%s: has no task %zu", path, task);
     if (!read_point(plan, list, &tasks->items[task]))
@@ -90,13 +103,12 @@ void gt_task_plan_free(gt_task_plan *plan)
 bool gt_task_print(const char *folder, size_t task, gt_error *error)
 {
     gt_task_plan plan;
-    gt_buffer line = {0};
     bool is_read = gt_task_plan_read(&plan, folder, task, error);
-    if (is_read) {
-        gt_run_point_add_line(&line, plan.unset.items, plan.unset.count, &plan.point);
-        printf("%s\n", gt_buffer_str(&line).bytes);
-    }
-    gt_buffer_free(&line);
+    gt_run_point *point = &plan.point;
+    if (is_read)
+        gt_run_point_print(
+            point, &plan.unset,
+            gt_secrets_known(&point->arena, &gt_value_missing, &gt_value_missing, point->environment.items));
     gt_task_plan_free(&plan);
     return is_read;
 }

@@ -68,7 +68,7 @@ void gt_watch_cancel(gt_watch *w)
 
 /* ---- the word of SLURM ---- */
 
-/* The status of a task that SLURM ended, by its state; NULL: nobody knows it any more. */
+/* The status of a task that SLURM ended, by its state; NULL: SLURM no longer knows it. */
 static gt_run_status status_of(const char *state, bool is_begun)
 {
     static const char *const failures[] = {"FAILED", "OUT_OF_MEMORY", "LAUNCH_FAILED", "COMPLETED"};
@@ -107,7 +107,7 @@ static bool write_word(gt_watch *w, const gt_submission *s, size_t task, const g
 
 enum {
     ASKED_MAX = 50,     /* questions about single tasks per look; each calls up to three programs */
-    FORGOTTEN_MAX = 10, /* of these, after which nobody knows the others either */
+    FORGOTTEN_MAX = 10, /* of these, after which SLURM has forgotten the others, too */
 };
 
 /* Asks for the end of a task that is gone. False if it is not gone after all, or SLURM does not answer. When
@@ -199,6 +199,16 @@ static void note_end(gt_watch *w, const gt_task *task)
     r->done_s += (double)task->duration_s;
 }
 
+/* Nobody needs the secrets of a submission any more once all of its tasks are over. */
+static void forget_secrets(const gt_watched *item, const gt_submission *s)
+{
+    for (size_t t = 0; t < item->count; t++)
+        if (!item->tasks[t].is_over) return;
+    char *path = gt_format("%s/" GT_SWEEP_SECRETS, s->folder);
+    unlink(path);
+    gt_free(path);
+}
+
 static bool look_at(gt_watch *w, gt_watched *item, const gt_submission *s, bool answered, double grace_s)
 {
     bool any = false;
@@ -225,6 +235,7 @@ static bool look_at(gt_watch *w, gt_watched *item, const gt_submission *s, bool 
         if (known->gone_since > 0 && !task->is_ended && gt_clock_now_s() >= known->gone_since + grace_s)
             take_word(w, item, s, t);
     }
+    if (any) forget_secrets(item, s);
     return any;
 }
 

@@ -9,7 +9,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* The columns of the result; marked: columns of the sheet. */

@@ -12,14 +12,13 @@
 #include "sweep/setting_reports.h"
 #include "table/operations.h"
 
-#include <stdlib.h>
-
 typedef struct job {
     const gt_sweep *sweep;
     gt_read_options read;
     gt_interner *strings;
     gt_interner **own; /* by setting: the strings of its table until it is kept */
     gt_table **tables; /* by setting; NULL: no counters */
+    bool *uncounted;   /* by setting: was read, and has no counters */
 } job;
 
 /* Adds the columns of the setting. */
@@ -31,7 +30,7 @@ static void name_setting(gt_table *table, const gt_sweep *sweep, const gt_sweep_
     for (size_t c = 0; counted + c < table->column_count; c++) gt_table_move_column(table, counted + c, c);
 }
 
-/* The counters of a run; NULL: none. rocprofv3 may write counters only into CSV files beside JSON files
+/* The counters of a run; NULL: none. rocprofv3 may write counters only into CSV files next to JSON files
  * without them. */
 static gt_table *read_counters(const char *folder, const gt_read_options *read, gt_interner *strings,
                                bool *is_read, gt_error *error)
@@ -61,11 +60,18 @@ static bool read_setting(void *context, size_t index)
     else if ((j->tables[index] = read_counters(folder, &j->read, j->own[index], &is_read, &error)))
         name_setting(j->tables[index], j->sweep, config);
     else if (is_read)
-        gt_warn("%s: no counters", folder);
+        j->uncounted[index] = true;
     else
         gt_warn("%s: skipped", error.text);
     gt_free(folder);
     return true;
+}
+
+/* If no setting has counters, one message about all of them follows. */
+static void warn_of_uncounted(const job *j, bool any_counted)
+{
+    for (size_t i = 0; i < j->sweep->count && any_counted; i++)
+        if (j->uncounted[i]) gt_warn("%s/rocprof_traces: no counters", j->sweep->configs[i].folder);
 }
 
 static void keep_setting(void *context, size_t index)
@@ -103,20 +109,25 @@ bool gt_sweep_counter_tables(const gt_sweep *sweep, const gt_read_options *read,
     job j = {.sweep = sweep, .read = *read, .strings = strings};
     j.read.wanted = GT_WANT_COUNTERS | GT_WANT_ALL_PROCESSES;
     j.read.is_part = true;
-    j.read.long_names = true; /* names known from rocprofv3's CSV files */
+    j.read.full_names = true; /* kernels with the same short name are apart */
     j.tables = gt_alloc_zero(sweep->count, sizeof *j.tables);
     j.own = gt_alloc_zero(sweep->count, sizeof *j.own);
+    j.uncounted = gt_alloc_zero(sweep->count, sizeof *j.uncounted);
     gt_many_run(
         &(gt_many){.count = sweep->count, .work = read_setting, .finish = keep_setting, .context = &j});
     gt_free(j.own);
+    bool any_read = false;
     gt_table *all = gt_table_new(GT_SHEET_ALL_DATA, strings);
     bool ok = true;
     for (size_t i = 0; i < sweep->count; i++) {
         if (j.tables[i] && ok) ok = gt_table_append_outer(all, j.tables[i], error);
+        any_read |= j.tables[i] || j.uncounted[i];
         gt_table_free(j.tables[i]);
     }
+    warn_of_uncounted(&j, all->row_count > 0);
     gt_free(j.tables);
+    gt_free(j.uncounted);
     gt_table_list_add(tables, all);
-    if (ok && !all->row_count) ok = gt_fail(error, "no setting has counters");
+    if (ok && !any_read) ok = gt_fail(error, "no setting has output of rocprofv3 that can be read");
     return ok && add_pivots(sweep, all, tables, error);
 }

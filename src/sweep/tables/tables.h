@@ -58,7 +58,8 @@ gt_table *gt_sweep_comms_settings(const gt_table *all);
 
 /* Adds All_Data, one row per setting and kernel: the columns of gt_setting_columns, Kernel_Name, Count
  * (dispatches) and the mean of each counter; and per counter Pivot_<counter>, kernels by settings. Warns
- * about settings that cannot be read and skips them. Fails if none has counters. */
+ * about settings without them and skips them; All_Data is empty if no setting has counters. Fails if none can
+ * be read. */
 bool gt_sweep_counter_tables(const gt_sweep *sweep, const gt_read_options *read, gt_interner *strings,
                              gt_table_list *tables, gt_error *error);
 

@@ -10,7 +10,6 @@
 #include "table/stats.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const double ZERO_STAND_IN = 1e-10; /* in geometric means */

@@ -257,13 +257,7 @@ void gt_gpu_stream_free(gt_gpu_stream *stream)
 
 size_t gt_gpu_stream_from(const gt_gpu_stream *stream, double start_us)
 {
-    size_t begin = 0, end = stream->count;
-    while (begin < end) {
-        size_t middle = begin + (end - begin) / 2;
-        if (stream->items[middle].start_us < start_us)
-            begin = middle + 1;
-        else
-            end = middle;
-    }
+    size_t begin;
+    GT_BISECT(begin, 0, stream->count, stream->items[begin].start_us < start_us);
     return begin;
 }

@@ -133,7 +133,7 @@ typedef struct caller_range {
     uint32_t *open; /* events of the range that are open at its end, outermost first */
     size_t open_count, open_capacity;
     uint32_t around; /* the innermost event that is open when the range begins */
-    GT_APART;
+    GT_PADDING;
 } caller_range;
 
 typedef struct caller_search {

@@ -55,7 +55,8 @@ gt_row_list gt_calls_cpu_roots(const gt_calls *calls);
  * number. */
 typedef struct gt_gradients {
     const gt_calls *calls; /* borrowed */
-    uint32_t *forward_of;  /* see gt_gradient_op; NULL, as the next one, if the trace has no gradients */
+    /* By row; NULL, both of them, if the trace has no gradients. */
+    uint32_t *forward_of;  /* the op whose gradient an autograd event computes; GT_NO_EVENT if it is none */
     uint32_t *backward_of; /* see gt_gradient_function */
     uint32_t *numbers;     /* preorder numbers of the ops that have one, ascending */
     size_t count;          /* of numbers */
@@ -64,11 +65,6 @@ typedef struct gt_gradients {
 gt_gradients *gt_gradients_link(const gt_calls *calls);
 void gt_gradients_free(gt_gradients *gradients);
 
-/* The op whose gradient an autograd event computes; GT_NO_EVENT if the row is none. */
-static inline uint32_t gt_gradient_op(const gt_gradients *gradients, uint32_t row)
-{
-    return gradients->forward_of ? gradients->forward_of[row] : GT_NO_EVENT;
-}
 /* The autograd event of an op; GT_NO_EVENT if it has none. */
 static inline uint32_t gt_gradient_function(const gt_gradients *gradients, uint32_t row)
 {

@@ -8,6 +8,7 @@
 #include "trace/pytorch/gpu_ranges.h"
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/team.h"
 #include "trace/rows.h"
 
@@ -191,12 +192,6 @@ static int64_t sum_before(const sweep *s, size_t end)
     return sum;
 }
 
-static int by_time(const void *left, const void *right)
-{
-    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
-    return (a > b) - (a < b);
-}
-
 static sweep sweep_new(const gt_gpu_rows *list, scale unit)
 {
     sweep s = {.times = gt_alloc((2 * list->count + 1) * sizeof *s.times), .event_count = list->count};
@@ -205,7 +200,7 @@ static sweep sweep_new(const gt_gpu_rows *list, scale unit)
         s.times[2 * i + 1] = scaled(unit, list->trace->start_us[list->rows[i]]);
         s.times[2 * i + 2] = scaled(unit, gt_event_end_us(list->trace, list->rows[i]));
     }
-    qsort(s.times, 2 * list->count + 1, sizeof *s.times, by_time);
+    qsort(s.times, 2 * list->count + 1, sizeof *s.times, gt_by_i64);
     for (size_t i = 0; i < 2 * list->count + 1; i++)
         if (!i || s.times[i] != s.times[s.time_count - 1]) s.times[s.time_count++] = s.times[i];
     s.begins = bit_set_new(s.time_count);
@@ -226,7 +221,7 @@ static void sweep_free(sweep *s)
 
 static size_t place_of(const sweep *s, int64_t time)
 {
-    return (size_t)((const int64_t *)bsearch(&time, s->times, s->time_count, sizeof time, by_time) -
+    return (size_t)((const int64_t *)bsearch(&time, s->times, s->time_count, sizeof time, gt_by_i64) -
                     s->times);
 }
 

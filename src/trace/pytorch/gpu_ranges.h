@@ -32,13 +32,10 @@ gt_gpu_rows gt_gpu_rows_of_calls(const gt_calls *calls);
 gt_gpu_range gt_gpu_range_below(const gt_calls *calls, uint32_t row);
 void gt_gpu_rows_free(gt_gpu_rows *list);
 
-#ifndef GT_GPU_RANGES_SHORT
-#define GT_GPU_RANGES_SHORT (1u << 24) /* a tenth of a second */
-#endif
 /* Whether ranges with this many events together, of a list of `count`, are too long to go through each. */
 static inline bool gt_gpu_ranges_are_long(uint64_t events, size_t count)
 {
-    return events > 64 * (uint64_t)count + GT_GPU_RANGES_SHORT;
+    return events > 64 * (uint64_t)count + GT_SMALL_OR(0, 1u << 24); /* a tenth of a second */
 }
 
 /* How long at least one event of each range was running. The times are added up exactly and rounded once,

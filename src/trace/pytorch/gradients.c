@@ -1,9 +1,7 @@
 /* Gradients: which autograd event computes the gradient of which op. Both have the same sequence number.
  *
- * All that is known about a sequence number is kept by its slot, and all threads look at their rows at the
- * same time. So that the order does not matter, they keep the greatest or smallest value. */
+ * All that is known about a sequence number is kept by its slot. */
 #include "base/memory.h"
-#include "base/team.h"
 #include "trace/id_slots.h"
 #include "trace/pytorch/calls.h"
 #include "trace/pytorch/state.h"
@@ -17,16 +15,10 @@ typedef struct gradient_search {
     const gt_linked_view *trace;
     const uint8_t *is_autograd; /* by name */
     gt_id_slots slots;          /* of the sequence numbers of autograd events */
-    uint32_t *autograd;         /* by slot: the first autograd event, as first_row; 0: none */
-    uint64_t *latest;           /* by slot: the latest start of an op, as start_rank; 0: none */
-    uint32_t *op;               /* by slot: the first op with that start, as first_row */
+    uint32_t *autograd;         /* by slot: the first autograd event, plus 1; 0: none */
+    double *latest_us;          /* by slot: the latest start of an op; -1: none */
+    uint32_t *op;               /* by slot: the first op with that start */
 } gradient_search;
-
-/* The smallest row has the greatest number here, and 0 is none (gt_keep_greatest). Its own inverse. */
-static uint32_t first_row(uint32_t row)
-{
-    return UINT32_MAX - row;
-}
 
 /* Reads the sequence numbers of the rows [begin, end), at most GT_ID_BATCH. */
 static void read_sequences(const gradient_search *s, size_t begin, size_t end, int64_t *sequences)
@@ -45,14 +37,13 @@ static size_t sequences_of_autograd(const void *context, size_t begin, size_t en
     return count;
 }
 
-/* Calls use(s, row, slot) for the rows of a range that have a sequence number with a slot. */
-static inline __attribute__((always_inline)) void each_row(gradient_search *s, size_t begin, size_t end,
-                                                           void (*use)(gradient_search *s, uint32_t row,
-                                                                       uint32_t slot))
+/* Calls use(s, row, slot) for the rows that have a sequence number with a slot. */
+static void each_row(gradient_search *s, void (*use)(gradient_search *s, uint32_t row, uint32_t slot))
 {
     int64_t sequences[GT_ID_BATCH];
-    for (size_t at = begin; at < end; at += GT_ID_BATCH) {
-        size_t stop = end - at < GT_ID_BATCH ? end : at + GT_ID_BATCH;
+    size_t rows = s->trace->recorded;
+    for (size_t at = 0; at < rows; at += GT_ID_BATCH) {
+        size_t stop = rows - at < GT_ID_BATCH ? rows : at + GT_ID_BATCH;
         read_sequences(s, at, stop, sequences);
         for (size_t row = at; row < stop; row++) {
             if (sequences[row - at] == GT_EVENT_NONE) continue;
@@ -64,59 +55,28 @@ static inline __attribute__((always_inline)) void each_row(gradient_search *s, s
 
 static void note_autograd(gradient_search *s, uint32_t row, uint32_t slot)
 {
-    if (s->is_autograd[s->trace->name[row]]) gt_keep_greatest(&s->autograd[slot], first_row(row));
-}
-
-static void find_autograd(void *context, size_t begin, size_t end)
-{
-    each_row(context, begin, end, note_autograd);
+    if (!s->autograd[slot] && s->is_autograd[s->trace->name[row]]) s->autograd[slot] = row + 1;
 }
 
 /* The forward op is the innermost event with the sequence number that is not on the autograd thread: the one
- * that starts last, after -1. Returns a number that grows with the start; 0 for events that are none. */
-static uint64_t start_rank(const gradient_search *s, uint32_t row, uint32_t slot)
-{
-    const gt_linked_view *trace = s->trace;
-    if (!s->autograd[slot]) return 0;
-    uint32_t function = first_row(s->autograd[slot]);
-    if (gt_event_lane(&trace->events, row) == gt_event_lane(&trace->events, function)) return 0;
-    double start_us = isnan(trace->start_us[row]) ? 0.0 : trace->start_us[row] + 0.0; /* -0 becomes 0 */
-    if (!(start_us > -1.0)) return 0;
-    uint64_t bits;
-    memcpy(&bits, &start_us, sizeof bits);
-    return bits >> 63 ? ~bits : bits | UINT64_C(1) << 63;
-}
-
-static void note_latest(gradient_search *s, uint32_t row, uint32_t slot)
-{
-    uint64_t rank = start_rank(s, row, slot), old = __atomic_load_n(&s->latest[slot], __ATOMIC_RELAXED);
-    while (old < rank && !__atomic_compare_exchange_n(&s->latest[slot], &old, rank, true, __ATOMIC_RELAXED,
-                                                      __ATOMIC_RELAXED)) {
-    }
-}
-
-static void find_latest(void *context, size_t begin, size_t end)
-{
-    each_row(context, begin, end, note_latest);
-}
-
+ * that starts last, after -1, and of several the first. */
 static void note_op(gradient_search *s, uint32_t row, uint32_t slot)
 {
-    uint64_t rank = start_rank(s, row, slot);
-    if (rank && rank == s->latest[slot]) gt_keep_greatest(&s->op[slot], first_row(row));
+    const gt_linked_view *trace = s->trace;
+    if (!s->autograd[slot]) return;
+    uint32_t function = s->autograd[slot] - 1;
+    if (gt_event_lane(&trace->events, row) == gt_event_lane(&trace->events, function)) return;
+    double start_us = isnan(trace->start_us[row]) ? 0.0 : trace->start_us[row];
+    if (!(start_us > s->latest_us[slot])) return;
+    s->latest_us[slot] = start_us;
+    s->op[slot] = row;
 }
 
-static void find_ops(void *context, size_t begin, size_t end)
+static void link_ops(const gradient_search *s)
 {
-    each_row(context, begin, end, note_op);
-}
-
-static void link_ops(void *context, size_t begin, size_t end)
-{
-    const gradient_search *s = context;
-    for (size_t slot = begin; slot < end; slot++) {
-        if (!s->op[slot]) continue;
-        uint32_t function = first_row(s->autograd[slot]), op = first_row(s->op[slot]);
+    for (size_t slot = 0; slot < s->slots.count; slot++) {
+        if (s->latest_us[slot] == -1.0) continue;
+        uint32_t function = s->autograd[slot] - 1, op = s->op[slot];
         s->gradients->forward_of[function] = op;
         s->gradients->backward_of[op] = function;
     }
@@ -131,21 +91,21 @@ static bool has_gradient(const void *context, size_t number)
 static void find_gradients(gradient_search *s)
 {
     gt_gradients *g = s->gradients;
-    size_t rows = s->trace->recorded, slots = s->slots.count;
+    size_t slots = s->slots.count;
     g->forward_of = gt_no_events(s->trace->count);
     g->backward_of = gt_no_events(s->trace->count);
     s->autograd = gt_alloc_zero(slots, sizeof *s->autograd);
-    s->latest = gt_alloc_zero(slots, sizeof *s->latest);
-    s->op = gt_alloc_zero(slots, sizeof *s->op);
-    gt_parallel_ranges(rows, GT_ROWS_GRAIN, find_autograd, s);
-    gt_parallel_ranges(rows, GT_ROWS_GRAIN, find_latest, s);
-    gt_parallel_ranges(rows, GT_ROWS_GRAIN, find_ops, s);
-    gt_parallel_ranges(slots, GT_ROWS_GRAIN, link_ops, s);
+    s->latest_us = gt_alloc(slots * sizeof *s->latest_us);
+    for (size_t slot = 0; slot < slots; slot++) s->latest_us[slot] = -1.0;
+    s->op = gt_alloc(slots * sizeof *s->op);
+    each_row(s, note_autograd);
+    each_row(s, note_op);
+    link_ops(s);
     gt_row_list numbers = gt_rows_where(s->trace->numbered, has_gradient, g);
     g->numbers = numbers.items;
     g->count = numbers.count;
     gt_free(s->autograd);
-    gt_free(s->latest);
+    gt_free(s->latest_us);
     gt_free(s->op);
 }
 

@@ -289,14 +289,13 @@ static void ids_of_call(int64_t correlation, int64_t external, int64_t ids[ID_KI
     ids[BY_EXTERNAL_ONLY] = is_id(correlation) ? 0 : ids[BY_EXTERNAL];
 }
 
-/* Calls use(f, row, correlation, external) for the calls of a range that launch something. */
-static inline __attribute__((always_inline)) void each_launch(finder *f, size_t begin, size_t end,
-                                                              void (*use)(finder *f, uint32_t row,
-                                                                          const int64_t ids[ID_KINDS]))
+/* Calls use(f, row, ids) for the calls that launch something. */
+static void each_launch(finder *f, void (*use)(finder *f, uint32_t row, const int64_t ids[ID_KINDS]))
 {
     id_batch batch;
-    for (size_t at = begin; at < end; at += GT_ID_BATCH) {
-        size_t stop = end - at < GT_ID_BATCH ? end : at + GT_ID_BATCH;
+    size_t rows = f->trace->count;
+    for (size_t at = 0; at < rows; at += GT_ID_BATCH) {
+        size_t stop = rows - at < GT_ID_BATCH ? rows : at + GT_ID_BATCH;
         read_ids(f, at, stop, &batch);
         for (size_t row = at; row < stop; row++) {
             if (!is_call(f->trace, row)) continue;
@@ -311,29 +310,18 @@ static inline __attribute__((always_inline)) void each_launch(finder *f, size_t 
 
 /* ---- 2a. where all calls are in one group ---- */
 
-static void keep_best(uint64_t *best, uint64_t call)
-{
-    uint64_t old = __atomic_load_n(best, __ATOMIC_RELAXED);
-    while (old < call &&
-           !__atomic_compare_exchange_n(best, &old, call, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-    }
-}
-
 static void note_call(finder *f, uint32_t row, const int64_t ids[ID_KINDS])
 {
     uint8_t launches = (uint8_t)(launch_of_name(f, row) - LAUNCHES_KIND);
     for (size_t k = 0; k < ID_KINDS; k++) {
         uint32_t slot = ids[k] ? gt_id_slot(&f->slots[k], ids[k]) : GT_NO_SLOT;
         if (slot == GT_NO_SLOT) continue;
-        for (uint8_t kind = 0; kind < GT_GPU_KINDS; kind++)
-            keep_best(&f->best[k].by_kind[kind][slot],
-                      (uint64_t)(launches == kind ? 2 : 1) << 32 | (UINT32_MAX - row));
+        for (uint8_t kind = 0; kind < GT_GPU_KINDS; kind++) {
+            uint64_t *best = &f->best[k].by_kind[kind][slot];
+            uint64_t call = (uint64_t)(launches == kind ? 2 : 1) << 32 | (UINT32_MAX - row);
+            if (*best < call) *best = call;
+        }
     }
-}
-
-static void note_calls(void *context, size_t begin, size_t end)
-{
-    each_launch(context, begin, end, note_call);
 }
 
 static uint32_t best_call(const finder *f, uint32_t gpu, int64_t id, id_kind kind)
@@ -486,10 +474,7 @@ static void link_unlinked(finder *f)
         for (size_t k = 0; k < GT_GPU_KINDS && !f->several; k++)
             f->best[kind].by_kind[k] = gt_alloc_zero(f->slots[kind].count, sizeof(uint64_t));
     }
-    if (f->several)
-        each_launch(f, 0, trace->count, add_call);
-    else
-        gt_parallel_ranges(trace->count, GT_ROWS_GRAIN, note_calls, f);
+    each_launch(f, f->several ? add_call : note_call);
     f->found = gt_alloc(f->gpu.count * sizeof *f->found);
     gt_parallel_ranges(trace->count, GT_ROWS_GRAIN, find_launches, f);
     size_t added = 0;

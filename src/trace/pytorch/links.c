@@ -24,7 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHARED_LINKS_MAX = 1 << 24 }; /* see link_in_order */
+enum { SHARED_LINKS_MAX = 1 << 24 }; /* see add_link */
 
 static bool is_runtime(uint8_t kind)
 {
@@ -32,7 +32,7 @@ static bool is_runtime(uint8_t kind)
 }
 
 /* All is kept by the slot of an id that GPU events have. Where several events compete for a slot, the last
- * one in the file wins, whichever thread sees it first. */
+ * one in the file wins. */
 typedef struct linker {
     gt_pytorch_state *trace;
     size_t id_column; /* of the ids that calls and GPU events share */
@@ -50,7 +50,8 @@ typedef struct linker {
         *graph_begin; /* where the GPU events of the id begin in graph_rows; two entries more than slots */
     uint32_t *graph_rows;
 
-    size_t *range_links; /* by range of rows: links of the calls in it, then in all before it */
+    uint8_t *is_launched; /* by row: 1 for GPU events that have a launch */
+    size_t runtime_capacity, gpu_capacity, not_linked;
 } linker;
 
 /* ---- ids of rows ---- */
@@ -65,20 +66,19 @@ static size_t find_id_column(const gt_pytorch_state *trace)
     return correlation != GT_EVENT_NONE ? GT_EVENT_CORRELATION : GT_EVENT_EXTERNAL_ID;
 }
 
-/* Calls use(l, row, id, slot) for the rows of a range whose kind is wanted and whose id has a slot. */
-static inline __attribute__((always_inline)) void
-each_row(linker *l, size_t begin, size_t end, bool (*is_wanted)(uint8_t kind),
-         void (*use)(linker *l, uint32_t row, uint32_t slot, void *context), void *context)
+/* Calls use(l, row, slot) for the rows whose kind is wanted and whose id has a slot. */
+static void each_row(linker *l, bool (*is_wanted)(uint8_t kind),
+                     void (*use)(linker *l, uint32_t row, uint32_t slot))
 {
     const gt_pytorch_state *trace = l->trace;
     int64_t ids[GT_ID_BATCH];
-    for (size_t at = begin; at < end; at += GT_ID_BATCH) {
-        size_t stop = end - at < GT_ID_BATCH ? end : at + GT_ID_BATCH;
+    for (size_t at = 0; at < trace->count; at += GT_ID_BATCH) {
+        size_t stop = trace->count - at < GT_ID_BATCH ? trace->count : at + GT_ID_BATCH;
         gt_store_read_ints(trace->store, l->id_column, at, stop, ids);
         for (size_t row = at; row < stop; row++) {
             if (!is_wanted(trace->kind[row]) || ids[row - at] == GT_EVENT_NONE) continue;
             uint32_t slot = gt_id_slot(&l->slots, ids[row - at]);
-            if (slot != GT_NO_SLOT) use(l, (uint32_t)row, slot, context);
+            if (slot != GT_NO_SLOT) use(l, (uint32_t)row, slot);
         }
     }
 }
@@ -96,13 +96,13 @@ static size_t ids_of_gpu_events(const void *context, size_t begin, size_t end, i
 
 /* ---- flows ---- */
 
-static void index_flow_range(void *context, size_t begin, size_t end)
+static void note_flows(linker *l)
 {
-    linker *l = context;
     const gt_store *store = l->trace->flow_events;
+    size_t count = gt_store_count(store);
     int64_t flows[GT_ID_BATCH], kinds[GT_ID_BATCH];
-    for (size_t at = begin; at < end; at += GT_ID_BATCH) {
-        size_t stop = end - at < GT_ID_BATCH ? end : at + GT_ID_BATCH;
+    for (size_t at = 0; at < count; at += GT_ID_BATCH) {
+        size_t stop = count - at < GT_ID_BATCH ? count : at + GT_ID_BATCH;
         gt_store_read_ints(store, GT_EVENT_FLOW, at, stop, flows);
         gt_store_read_ints(store, GT_EVENT_KIND, at, stop, kinds);
         for (size_t i = at; i < stop; i++) {
@@ -110,26 +110,19 @@ static void index_flow_range(void *context, size_t begin, size_t end)
             uint32_t slot = gt_id_slot(&l->slots, flows[i - at]);
             if (slot == GT_NO_SLOT) continue;
             if (kinds[i - at] == GT_KIND_FLOW_START)
-                __atomic_store_n(&l->has_start[slot], 1, __ATOMIC_RELAXED);
+                l->has_start[slot] = 1;
             else
-                gt_keep_greatest(&l->flow_end[slot], (uint32_t)i + 1);
+                l->flow_end[slot] = (uint32_t)i + 1;
         }
     }
 }
 
-static void aim_at(linker *l, uint32_t row, uint32_t slot, void *context)
+static void aim_at(linker *l, uint32_t row, uint32_t slot)
 {
-    (void)context;
     if (!l->flow_end[slot] || !l->has_start[slot]) return;
     uint32_t flow = l->flow_end[slot] - 1;
     gt_lane_ids ids = gt_lane_ids_of(&l->trace->lanes, row);
-    if (l->flow_process[flow] == ids.process && l->flow_thread[flow] == ids.thread)
-        gt_keep_greatest(&l->target[slot], row + 1);
-}
-
-static void find_targets(void *context, size_t begin, size_t end)
-{
-    each_row(context, begin, end, gt_kind_is_gpu, aim_at, NULL);
+    if (l->flow_process[flow] == ids.process && l->flow_thread[flow] == ids.thread) l->target[slot] = row + 1;
 }
 
 static void index_flows(linker *l)
@@ -140,36 +133,19 @@ static void index_flows(linker *l)
     l->has_start = gt_alloc_zero(l->slots.count, sizeof *l->has_start);
     l->flow_end = gt_alloc_zero(l->slots.count, sizeof *l->flow_end);
     l->target = gt_alloc_zero(l->slots.count, sizeof *l->target);
-    gt_parallel_ranges(gt_store_count(trace->flow_events), GT_ROWS_GRAIN, index_flow_range, l);
-    gt_parallel_ranges(trace->count, GT_ROWS_GRAIN, find_targets, l);
+    note_flows(l);
+    each_row(l, gt_kind_is_gpu, aim_at);
 }
 
 /* ---- owners ---- */
 
-typedef struct launching {
-    const linker *linker;
-    const uint8_t *kinds;
-    uint32_t first;     /* the process of the first start of a flow */
-    uint8_t by_several; /* with __atomic: another process has one, too */
-} launching;
-
-static void compare_processes(void *context, size_t begin, size_t end)
-{
-    launching *l = context;
-    size_t i = begin;
-    while (i < end && (l->kinds[i] != GT_KIND_FLOW_START || l->linker->flow_process[i] == l->first)) i++;
-    if (i < end) __atomic_store_n(&l->by_several, 1, __ATOMIC_RELAXED);
-}
-
 static bool is_launched_by_several(const linker *l, const uint8_t *kinds, size_t count)
 {
-    launching all = {.linker = l, .kinds = kinds};
     size_t first = 0;
     while (first < count && kinds[first] != GT_KIND_FLOW_START) first++;
-    if (first == count) return false;
-    all.first = l->flow_process[first];
-    gt_parallel_ranges(count, GT_ROWS_GRAIN, compare_processes, &all);
-    return all.by_several;
+    for (size_t i = first; i < count; i++)
+        if (kinds[i] == GT_KIND_FLOW_START && l->flow_process[i] != l->flow_process[first]) return true;
+    return false;
 }
 
 static void note_owner(gt_map *owners, uint32_t gpu, uint32_t host)
@@ -211,50 +187,22 @@ static bool is_graph_launch(const linker *l, uint32_t row)
     return name == l->graph_names[0] || name == l->graph_names[1];
 }
 
-static void note_graph(linker *l, uint32_t row, uint32_t slot, void *context)
+static void note_graph(linker *l, uint32_t row, uint32_t slot)
 {
-    (void)context;
-    if (is_graph_launch(l, row)) __atomic_store_n(&l->is_graph[slot], 1, __ATOMIC_RELAXED);
+    if (is_graph_launch(l, row)) l->is_graph[slot] = 1;
 }
 
-static void note_graphs(void *context, size_t begin, size_t end)
+static void count_graph_event(linker *l, uint32_t row, uint32_t slot)
 {
-    each_row(context, begin, end, is_runtime, note_graph, NULL);
-}
-
-static void count_graph_event(linker *l, uint32_t row, uint32_t slot, void *context)
-{
-    (void)row, (void)context;
-    if (l->is_graph[slot]) __atomic_fetch_add(&l->graph_begin[slot + 1], 1, __ATOMIC_RELAXED);
-}
-
-static void count_graph_events(void *context, size_t begin, size_t end)
-{
-    each_row(context, begin, end, gt_kind_is_gpu, count_graph_event, NULL);
+    (void)row;
+    if (l->is_graph[slot]) l->graph_begin[slot + 1]++;
 }
 
 /* While events are placed, graph_begin[slot + 1] is where the next one of the slot goes: first where they
  * begin, at last where they end, which is where those of the next slot begin. */
-static void place_graph_event(linker *l, uint32_t row, uint32_t slot, void *context)
+static void place_graph_event(linker *l, uint32_t row, uint32_t slot)
 {
-    (void)context;
-    if (l->is_graph[slot])
-        l->graph_rows[__atomic_fetch_add(&l->graph_begin[slot + 1], 1, __ATOMIC_RELAXED)] = row;
-}
-
-static void place_graph_events(void *context, size_t begin, size_t end)
-{
-    each_row(context, begin, end, gt_kind_is_gpu, place_graph_event, NULL);
-}
-
-/* Puts the events of each slot, which any thread has placed, in file order. */
-static void sort_graph_events(void *context, size_t begin, size_t end)
-{
-    const linker *l = context;
-    for (size_t slot = begin; slot < end; slot++) {
-        size_t count = l->graph_begin[slot + 1] - l->graph_begin[slot];
-        if (count > 1) qsort(l->graph_rows + l->graph_begin[slot], count, sizeof *l->graph_rows, gt_by_row);
-    }
+    if (l->is_graph[slot]) l->graph_rows[l->graph_begin[slot + 1]++] = row;
 }
 
 /* Lists the GPU events of the ids that graph launches have. */
@@ -267,15 +215,14 @@ static void index_graphs(linker *l)
         l->has_graphs |= name != GT_STR_NONE;
     }
     if (!l->has_graphs) return;
-    size_t rows = l->trace->count, slots = l->slots.count;
+    size_t slots = l->slots.count;
     l->is_graph = gt_alloc_zero(slots, sizeof *l->is_graph);
     l->graph_begin = gt_alloc_zero(slots + 2, sizeof *l->graph_begin);
-    gt_parallel_ranges(rows, GT_ROWS_GRAIN, note_graphs, l);
-    gt_parallel_ranges(rows, GT_ROWS_GRAIN, count_graph_events, l);
+    each_row(l, is_runtime, note_graph);
+    each_row(l, gt_kind_is_gpu, count_graph_event);
     gt_sums_before(l->graph_begin, slots + 2);
     l->graph_rows = gt_alloc(l->graph_begin[slots + 1] * sizeof *l->graph_rows);
-    gt_parallel_ranges(rows, GT_ROWS_GRAIN, place_graph_events, l);
-    gt_parallel_ranges(slots, GT_ROWS_GRAIN, sort_graph_events, l);
+    each_row(l, gt_kind_is_gpu, place_graph_event);
 }
 
 /* ---- links ---- */
@@ -292,97 +239,34 @@ static const uint32_t *launched_by(const linker *l, uint32_t row, uint32_t slot,
     return one;
 }
 
-static void count_link(linker *l, uint32_t row, uint32_t slot, void *context)
+/* Graph launches with the same id share their GPU events, so a broken trace could have a quadratic number of
+ * links. Above SHARED_LINKS_MAX, GPU events that already have a launch get no more. */
+static void add_link(linker *l, uint32_t row, uint32_t slot)
 {
-    uint32_t one;
-    size_t count;
-    launched_by(l, row, slot, &one, &count);
-    *(size_t *)context += count;
-}
-
-static void count_links(void *context, size_t begin, size_t end)
-{
-    linker *l = context;
-    size_t links = 0;
-    each_row(l, begin, end, is_runtime, count_link, &links);
-    l->range_links[begin / GT_ROWS_GRAIN] = links;
-}
-
-static void write_link(linker *l, uint32_t row, uint32_t slot, void *context)
-{
-    size_t *next = context, count;
-    uint32_t one;
-    const uint32_t *gpu = launched_by(l, row, slot, &one, &count);
-    for (size_t i = 0; i < count; i++) {
-        l->trace->link_runtime[*next] = row;
-        l->trace->link_gpu[(*next)++] = gpu[i];
-    }
-}
-
-static void write_links(void *context, size_t begin, size_t end)
-{
-    linker *l = context;
-    size_t next = l->range_links[begin / GT_ROWS_GRAIN];
-    each_row(l, begin, end, is_runtime, write_link, &next);
-}
-
-typedef struct limited_links {
-    uint8_t *is_launched; /* by row: 1 for GPU events that have a launch */
-    size_t capacity, other_capacity, not_linked;
-} limited_links;
-
-static void link_limited(linker *l, uint32_t row, uint32_t slot, void *context)
-{
-    limited_links *limit = context;
     gt_pytorch_state *trace = l->trace;
     size_t count;
     uint32_t one;
     const uint32_t *gpu = launched_by(l, row, slot, &one, &count);
-    if (is_graph_launch(l, row) && count && limit->is_launched[gpu[0]] &&
-        trace->link_count > SHARED_LINKS_MAX) {
-        limit->not_linked++;
+    if (trace->link_count > SHARED_LINKS_MAX && is_graph_launch(l, row) && count && l->is_launched[gpu[0]]) {
+        l->not_linked++;
         return;
     }
     for (size_t i = 0; i < count; i++) {
         size_t other = trace->link_count;
-        GT_PUSH(trace->link_runtime, trace->link_count, limit->capacity, row);
-        GT_PUSH(trace->link_gpu, other, limit->other_capacity, gpu[i]);
-        limit->is_launched[gpu[i]] = 1;
+        GT_PUSH(trace->link_runtime, trace->link_count, l->runtime_capacity, row);
+        GT_PUSH(trace->link_gpu, other, l->gpu_capacity, gpu[i]);
+        l->is_launched[gpu[i]] = 1;
     }
-}
-
-/* Graph launches with the same id share their GPU events, so a broken trace could have a quadratic number of
- * links. Above SHARED_LINKS_MAX, GPU events that already have a launch get no more. */
-static void link_in_order(linker *l)
-{
-    limited_links limit = {.is_launched = gt_alloc_zero(l->trace->count, 1)};
-    each_row(l, 0, l->trace->count, is_runtime, link_limited, &limit);
-    gt_free(limit.is_launched);
-    if (limit.not_linked)
-        gt_warn("%zu graph launches that share an id with earlier ones are not linked (limit: %d links)",
-                limit.not_linked, SHARED_LINKS_MAX);
 }
 
 static void make_links(linker *l)
 {
-    gt_pytorch_state *trace = l->trace;
-    size_t range_count = gt_range_count(trace->count, GT_ROWS_GRAIN), sum = 0;
-    l->range_links = gt_alloc(range_count * sizeof *l->range_links);
-    gt_parallel_ranges(trace->count, GT_ROWS_GRAIN, count_links, l);
-    for (size_t i = 0; i < range_count; i++) {
-        size_t links = l->range_links[i];
-        l->range_links[i] = sum;
-        sum += links;
-    }
-    if (sum > SHARED_LINKS_MAX) {
-        link_in_order(l);
-    } else {
-        trace->link_count = sum;
-        trace->link_runtime = gt_alloc(sum * sizeof *trace->link_runtime);
-        trace->link_gpu = gt_alloc(sum * sizeof *trace->link_gpu);
-        gt_parallel_ranges(trace->count, GT_ROWS_GRAIN, write_links, l);
-    }
-    gt_free(l->range_links);
+    l->is_launched = gt_alloc_zero(l->trace->count, 1);
+    each_row(l, is_runtime, add_link);
+    gt_free(l->is_launched);
+    if (l->not_linked)
+        gt_warn("%zu graph launches that share an id with earlier ones are not linked (limit: %d links)",
+                l->not_linked, SHARED_LINKS_MAX);
 }
 
 void gt_state_find_links(gt_pytorch_state *trace)

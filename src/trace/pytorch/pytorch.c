@@ -2,6 +2,7 @@
  * processes and threads. Also the ownership of all stages, and questions that need only events. */
 #include "trace/pytorch/state.h"
 
+#include "base/buffer.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "base/memory.h"
@@ -286,11 +287,15 @@ void gt_state_publish(gt_pytorch_state *state)
         .numbered = state->numbered,
         .ops_above = state->ops_above,
         .recompute = state->recompute,
+        .grafted = state->grafted,
         .link_runtime = state->link_runtime,
         .link_gpu = state->link_gpu,
         .link_count = state->link_count,
         .late_roots = state->late_roots,
         .late_root_count = state->late_root_count,
+        .graph_first = state->graph_first,
+        .graph_count = state->graph_count,
+        .graph_sources = state->graph_sources,
     };
 }
 
@@ -308,10 +313,10 @@ void gt_pytorch_use_communication(gt_pytorch_linked *trace, const gt_comm_kernel
 
 static void state_free(gt_pytorch_state *state)
 {
-    void *arrays[] = {state->kind,      state->name,         state->start_us, state->dur_us,
-                      state->integral,  state->parent,       state->preorder, state->subtree_end,
-                      state->recompute, state->link_runtime, state->link_gpu, state->extra,
-                      state->late_roots};
+    void *arrays[] = {state->kind,      state->name,       state->start_us,     state->dur_us,
+                      state->integral,  state->parent,     state->preorder,     state->subtree_end,
+                      state->recompute, state->grafted,    state->link_runtime, state->link_gpu,
+                      state->extra,     state->late_roots, state->graph_sources};
     for (size_t i = 0; i < GT_LENGTH(arrays); i++) gt_free(arrays[i]);
     gt_event_lanes_free(&state->lanes);
     gt_store_free(state->frames);
@@ -379,6 +384,17 @@ gt_str gt_event_name(const gt_event_view *events, uint32_t row)
     return gt_interner_get(events->strings, events->name[row]);
 }
 
+/* "ProfilerStep #12" is one, too. */
+bool gt_is_profiler_step(gt_str name)
+{
+    if (!gt_str_starts_with(name, "ProfilerStep")) return false;
+    size_t at = strlen("ProfilerStep");
+    while (at < name.len && name.bytes[at] == ' ') at++;
+    if (at == name.len || name.bytes[at++] != '#') return false;
+    while (at < name.len && name.bytes[at] == ' ') at++;
+    return at < name.len && gt_is_digit(name.bytes[at]);
+}
+
 gt_track_names gt_event_track(const gt_event_view *events, uint32_t row)
 {
     const struct gt_tracks *tracks = events->tracks;
@@ -432,11 +448,12 @@ typedef struct annotations {
     size_t count, capacity;
 } annotations;
 
-static annotations list_annotations(const gt_event_view *trace)
+static annotations list_annotations(const gt_event_view *trace, bool (*is_wanted)(gt_str name))
 {
     annotations a = {0};
     for (uint32_t row = 0; row < trace->count; row++)
-        if (gt_kind_is_annotation(trace->kind[row]) && isfinite(gt_event_end_us(trace, row)))
+        if (gt_kind_is_annotation(trace->kind[row]) && isfinite(gt_event_end_us(trace, row)) &&
+            (!is_wanted || is_wanted(gt_event_name(trace, row))))
             GT_PUSH(a.rows, a.count, a.capacity, row);
     gt_order_rows(a.rows, a.count, trace->start_us);
     a.latest_end_us = gt_alloc(a.count * sizeof *a.latest_end_us);
@@ -445,6 +462,12 @@ static annotations list_annotations(const gt_event_view *trace)
         a.latest_end_us[i] = i && a.latest_end_us[i - 1] > end_us ? a.latest_end_us[i - 1] : end_us;
     }
     return a;
+}
+
+static void annotations_free(annotations *a)
+{
+    gt_free(a->rows);
+    gt_free(a->latest_end_us);
 }
 
 static uint32_t annotation_of(const gt_event_view *trace, const annotations *a, uint32_t row, uint32_t none)
@@ -462,17 +485,36 @@ static uint32_t annotation_of(const gt_event_view *trace, const annotations *a, 
     return around ? trace->name[a->rows[low]] : none;
 }
 
-uint32_t *gt_events_find_annotations(const gt_event_view *trace, const char *prefix)
+static uint8_t *name_set_with_prefixes(const gt_interner *strings, const char *const *prefixes, size_t count)
 {
-    uint8_t *wanted = gt_name_set_with_prefix(trace->strings, prefix);
+    uint8_t *all = NULL;
+    for (size_t i = 0; i < count; i++) {
+        uint8_t *more = gt_name_set_with_prefix(strings, prefixes[i]);
+        for (uint32_t id = 0; all && more && id < gt_interner_count(strings); id++) all[id] |= more[id];
+        if (all)
+            gt_free(more);
+        else
+            all = more;
+    }
+    return all;
+}
+
+uint32_t *gt_events_find_annotations(const gt_event_view *trace, const char *const *prefixes, size_t count,
+                                     bool (*is_preferred)(gt_str name))
+{
+    uint8_t *wanted = name_set_with_prefixes(trace->strings, prefixes, count);
     if (!wanted) return NULL;
     uint32_t *found = gt_alloc_zero(trace->count, sizeof *found);
     uint32_t none = gt_interner_add_cstr(trace->strings, "NA");
-    annotations a = list_annotations(trace);
-    for (uint32_t row = 0; row < trace->count; row++)
-        if (wanted[trace->name[row]]) found[row] = annotation_of(trace, &a, row, none);
+    annotations all = list_annotations(trace, NULL), preferred = {0};
+    if (is_preferred) preferred = list_annotations(trace, is_preferred);
+    for (uint32_t row = 0; row < trace->count; row++) {
+        if (!wanted[trace->name[row]]) continue;
+        found[row] = annotation_of(trace, &preferred, row, GT_STR_NONE);
+        if (found[row] == GT_STR_NONE) found[row] = annotation_of(trace, &all, row, none);
+    }
     gt_free(wanted);
-    gt_free(a.rows);
-    gt_free(a.latest_end_us);
+    annotations_free(&all);
+    annotations_free(&preferred);
     return found;
 }

@@ -66,7 +66,7 @@ static inline bool gt_kind_is_annotation(uint8_t kind)
     return kind == GT_KIND_ANNOTATION || kind == GT_KIND_GPU_ANNOTATION;
 }
 
-/* ---- besides the rows ---- */
+/* ---- what is not rows ---- */
 
 /* Python functions that are not rows: the findings look at them, and no sheet does. They are in file order,
  * and as with rows the uid is the position among all events of the file. There may be more of them than of
@@ -83,7 +83,7 @@ typedef struct gt_frame_block {
     double start_us[GT_FRAMES_PER_BLOCK], dur_us[GT_FRAMES_PER_BLOCK]; /* NaN if the event has none */
 } gt_frame_block;
 
-/* What is read of frames besides their number. */
+/* What is read of frames, in addition to their number. */
 enum {
     GT_FRAMES_NAME = 1,
     GT_FRAMES_THREAD = 2, /* with the process */
@@ -118,10 +118,11 @@ typedef struct gt_device_properties {
     int64_t id;
     int64_t compute_major, compute_minor;
     int64_t memory_bytes;
-    uint32_t name; /* string id; GT_STR_NONE if absent */
+    uint32_t name;   /* string id; GT_STR_NONE if absent */
+    bool is_deduced; /* the trace has no name: it is that of the product with these properties */
 } gt_device_properties;
 
-/* What is known of a trace besides its events. */
+/* What is known of a trace apart from its events. */
 typedef struct gt_trace_facts {
     gt_device_properties *devices;
     size_t device_count, device_capacity;
@@ -150,7 +151,7 @@ typedef struct gt_trace_facts {
  *     lanes       processes and threads (gt_event_lane, gt_event_process, gt_event_thread); never NULL
  *     communication  which kernels are communication (gt_comm_family); NULL: those of TraceLens
  *     extra       string id of rare arguments of appended rows, a JSON object; NULL: no row has any
- *     frames      python functions besides the rows (gt_frames_read); NULL if they were not asked for, or
+ *     frames      python functions that are not rows (gt_frames_read); NULL if they were not asked for, or
  *                 are rows
  *     memory      memory events (gt_memory_events_unpack); NULL if they were not asked for
  *     facts       never NULL */
@@ -192,6 +193,7 @@ typedef struct gt_linked_view {
     gt_ancestors ops_above;   /* of host events: the nearest cpu_op above (see gt_pytorch_cpu_op_above) */
     const uint8_t *recompute; /* 1: below a checkpoint's recompute function, or launched there; NULL before
                                  gt_pytorch_mark_recompute */
+    const uint8_t *grafted;   /* gt_graft_part (graft.h); NULL: no captures were merged into the trace */
 
     /* Launches, in file order of the runtime calls. A GPU event may be launched twice. */
     const uint32_t *link_runtime, *link_gpu; /* rows */
@@ -200,7 +202,18 @@ typedef struct gt_linked_view {
     const uint32_t
         *late_roots; /* appended ops that the search for root ops visits last (gt_calls_cpu_roots) */
     size_t late_root_count;
+
+    /* The ops of replayed graphs (graph_ops.h): rows graph_first to graph_first + graph_count - 1. */
+    size_t graph_first, graph_count;
+    const uint32_t *graph_sources; /* by these rows: string id of where the op is known from */
 } gt_linked_view;
+
+/* Where the op of a row is known from, if it is that of a replayed graph; GT_STR_NONE for all others. */
+static inline uint32_t gt_event_graph_source(const gt_linked_view *trace, uint32_t row)
+{
+    bool is_graph_op = row >= trace->graph_first && row - trace->graph_first < trace->graph_count;
+    return is_graph_op ? trace->graph_sources[row - trace->graph_first] : 0;
+}
 
 /* ---- stages ---- */
 
@@ -258,6 +271,9 @@ void gt_pytorch_mark_recompute(gt_pytorch_linked *trace, size_t *regions, size_t
 /* ---- questions about one event ---- */
 
 gt_str gt_event_name(const gt_event_view *events, uint32_t row);
+/* Whether it is the name of a step of the profiler, "ProfilerStep#12". Mostly an annotation has it; some
+ * versions of PyTorch record it as a cpu_op. */
+bool gt_is_profiler_step(gt_str name);
 
 /* The event's position in the file; appended rows continue the count. It comes from the store, which needs
  * less than one byte per row for it where an array would need four. */
@@ -318,10 +334,12 @@ typedef struct gt_busy {
 gt_busy gt_busy_time(const gt_event_view *events, const uint32_t *rows, size_t count, gt_intervals *spare);
 
 /* In which step of the program did an event run? A step is an annotation (record_function, a profiler step)
- * that encloses the event in time. Looks only at events whose name starts with `prefix`: the result is, by
- * row, the name of the annotation that started first among those that start at or before the event and end
- * after it, or "NA" if there is none; GT_STR_NONE for other events. The caller frees it; NULL if no event has
- * such a name. */
-uint32_t *gt_events_find_annotations(const gt_event_view *events, const char *prefix);
+ * that encloses the event in time. Looks only at events whose name starts with one of the prefixes: the
+ * result is, by row, the name of the annotation that started first among those that start at or before the
+ * event and end after it, or "NA" if there is none; GT_STR_NONE for other events. Annotations for whose names
+ * `is_preferred` is true come before all others; it may be NULL. The caller frees the result; NULL if no
+ * event has such a name. */
+uint32_t *gt_events_find_annotations(const gt_event_view *events, const char *const *prefixes, size_t count,
+                                     bool (*is_preferred)(gt_str name));
 
 #endif

@@ -45,8 +45,11 @@ typedef struct gt_pytorch_state {
 
     /* From gt_pytorch_link on. */
     uint8_t *recompute;
+    uint8_t *grafted;
     uint32_t *late_roots;
-    size_t late_root_count;
+    size_t late_root_count, late_root_capacity;
+    uint32_t *graph_sources;
+    size_t graph_first, graph_count;
 } gt_pytorch_state;
 
 struct gt_pytorch_read {
@@ -61,6 +64,10 @@ struct gt_pytorch_linked {
 
 /* Finds the launches and their owners, which need no tree. */
 void gt_state_find_links(gt_pytorch_state *state);
+
+/* Appends cpu_ops that are not in the tree and have no parent. */
+struct gt_new_row;
+void gt_state_append_ops(gt_pytorch_state *state, const struct gt_new_row *rows, size_t count);
 
 /* Copies counts and pointers into the view. Every function that other folders call and that changes the state
  * ends with this. */

@@ -1,9 +1,9 @@
 /* The host call tree: on each thread, the parent of an event is the innermost event that is open when it
  * starts.
  *
- * The events of each thread are put in order of their starts; nesting.c finds their parents. Events are
- * numbered in preorder, so that later questions about a subtree are questions about a range of numbers and
- * need no walk:
+ * The events of each thread are put in order of their starts, and a stack of open events gives their parents.
+ * Events are numbered in preorder, so that later questions about a subtree are questions about a range of
+ * numbers and need no walk:
  *
  *     time ─────────────────────►      preorder  subtree_end
  *     [ a                        ]     a  0      4
@@ -14,7 +14,7 @@
 #include "base/memory.h"
 #include "base/team.h"
 #include "trace/rows.h"
-#include "trace/pytorch/nesting.h"
+#include "trace/pytorch/state.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +23,14 @@
  *
  * A counting sort. Each range of rows counts its host events by thread; these counts, in order of the ranges,
  * tell where the rows of each range belong. Threads are in order of their first event in the file. */
+
+/* Rows of host events: grouped by thread, and each group in order of the starts. */
+typedef struct thread_rows {
+    uint32_t *rows;
+    size_t count;
+    size_t *ends; /* by thread: index after its last row */
+    size_t thread_count;
+} thread_rows;
 
 typedef struct thread_part {
     uint32_t lane;
@@ -34,13 +42,13 @@ typedef struct range_threads {
     gt_map ids; /* from lanes to indexes into parts */
     thread_part *parts;
     size_t count, capacity;
-    GT_APART;
+    GT_PADDING;
 } range_threads;
 
 typedef struct thread_sort {
     gt_pytorch_state *trace;
     range_threads *ranges;
-    gt_thread_rows *threads;
+    thread_rows *threads;
 } thread_sort;
 
 /* Neighbouring events are mostly of the same thread: `last` is the thread of the event before. */
@@ -76,7 +84,7 @@ static void count_threads(void *context, size_t begin, size_t end)
 }
 
 /* Gives the rows of each range and thread their place. */
-static void place_parts(range_threads *ranges, size_t range_count, size_t lane_count, gt_thread_rows *t)
+static void place_parts(range_threads *ranges, size_t range_count, size_t lane_count, thread_rows *t)
 {
     uint32_t *ids = gt_no_events(lane_count); /* by lane: of its thread */
     size_t capacity = 0;
@@ -125,9 +133,9 @@ static void order_thread(void *context, size_t index)
     gt_order_rows(s->threads->rows + begin, s->threads->ends[index] - begin, s->trace->start_us);
 }
 
-static gt_thread_rows rows_by_thread(gt_pytorch_state *trace)
+static thread_rows rows_by_thread(gt_pytorch_state *trace)
 {
-    gt_thread_rows t = {0};
+    thread_rows t = {0};
     size_t range_count = gt_range_count(trace->count, GT_ROWS_GRAIN);
     thread_sort s = {trace, gt_alloc_zero(range_count, sizeof *s.ranges), &t};
     gt_parallel_ranges(trace->count, GT_ROWS_GRAIN, count_threads, &s);
@@ -137,6 +145,59 @@ static gt_thread_rows rows_by_thread(gt_pytorch_state *trace)
     gt_parallel_each(t.thread_count, order_thread, &s);
     gt_free(s.ranges);
     return t;
+}
+
+/* ---- nesting ----
+ *
+ * One pass over the events of each thread with a stack of the open events. At the start of an event, open
+ * events that have ended are closed. What is then on top of the stack is the parent. If the event ends after
+ * it, the event is not in the tree, unless both overlap so little that rounding explains it: then the one on
+ * top is closed, too. */
+
+/* Profilers round times, so that an event may seem to start inside the event that ends just before it. If
+ * both overlap by less than this, the earlier event counts as ended. */
+static const double MAX_OVERLAP_US = 1.0;
+
+typedef struct open_event {
+    double end_us;
+    uint32_t row;
+} open_event;
+
+typedef struct nesting {
+    gt_pytorch_state *trace;
+    open_event *open;
+    size_t count, capacity;
+} nesting;
+
+static void close_top(nesting *n)
+{
+    n->trace->subtree_end[n->open[--n->count].row] = n->trace->numbered;
+}
+
+static void nest_event(nesting *n, uint32_t row)
+{
+    gt_pytorch_state *trace = n->trace;
+    double start_us = trace->start_us[row], end_us = start_us + trace->dur_us[row];
+    while (n->count && start_us >= n->open[n->count - 1].end_us) close_top(n);
+    if (n->count && end_us > n->open[n->count - 1].end_us) {
+        if (n->count < 2 || !(n->open[n->count - 1].end_us - start_us < MAX_OVERLAP_US)) return;
+        close_top(n);
+    }
+    if (n->count) trace->parent[row] = n->open[n->count - 1].row;
+    trace->preorder[row] = trace->numbered++;
+    GT_PUSH(n->open, n->count, n->capacity, ((open_event){end_us, row}));
+}
+
+/* Fills parent, preorder and subtree_end, which are GT_NO_EVENT before. */
+static void nest_threads(gt_pytorch_state *trace, const thread_rows *threads)
+{
+    nesting n = {.trace = trace};
+    trace->numbered = 0;
+    for (size_t thread = 0, at = 0; thread < threads->thread_count; thread++) {
+        while (at < threads->ends[thread]) nest_event(&n, threads->rows[at++]);
+        while (n.count) close_top(&n);
+    }
+    gt_free(n.open);
 }
 
 /* ---- the tree ---- */
@@ -165,8 +226,8 @@ enum { TREE_ARRAYS = 3 };
 static void nest_rows(gt_pytorch_state *trace)
 {
     gt_parallel_each(TREE_ARRAYS, allocate_array, trace);
-    gt_thread_rows threads = rows_by_thread(trace);
-    gt_state_nest(trace, &threads, GT_ROWS_GRAIN);
+    thread_rows threads = rows_by_thread(trace);
+    nest_threads(trace, &threads);
     gt_free(threads.rows);
     gt_free(threads.ends);
     gt_state_find_ops_above(trace);

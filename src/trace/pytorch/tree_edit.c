@@ -1,114 +1,14 @@
-/* Changes to the call tree.
- *
- * In the arrays of a trace the tree is a numbering: the subtree of an event is a range of preorder numbers.
- * That is fast to read and impossible to change in place, because one more event shifts all later numbers. So
- * an edit turns the numbers into linked lists of children, changes the lists, and then walks over them to
- * number the events again:
- *
- *     numbers                    lists              wrap b in n        numbers
- *     a [0,4)  b [1,3)  ..   ->  a: b, d        ->  a: n, d        ->  a [0,5)  n [1,4)
- *     c [2,3)  d [3,4)           b: c               n: b    b: c       b [2,4)  c [3,4)  d [4,5) */
+/* Changes to the call tree: ops that wrap events, and trees that an extension computed. Both change lists of
+ * children (tree_parts.h). */
 #include "trace/pytorch/tree_edit.h"
 
 #include "base/memory.h"
+#include "trace/pytorch/tree_parts.h"
 #include "trace/pytorch/state.h"
-#include "trace/pytorch/calls.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- the tree as lists of children ---- */
-
-/* Arrays by row; GT_NO_EVENT: none. */
-typedef struct lists {
-    uint32_t *caller; /* the event in whose list a row is; not always its parent (gt_tree_wrap_launch) */
-    uint32_t *first, *last; /* of an event's own list */
-    uint32_t *previous, *next;
-    gt_row_list roots; /* in order */
-} lists;
-
-/* Appends an event that is in no list to the list of `caller`. */
-static void lists_append(lists *l, uint32_t caller, uint32_t row)
-{
-    uint32_t previous = l->last[caller];
-    l->caller[row] = caller;
-    l->previous[row] = previous;
-    l->next[row] = GT_NO_EVENT;
-    *(previous == GT_NO_EVENT ? &l->first[caller] : &l->next[previous]) = row;
-    l->last[caller] = row;
-}
-
-/* Removes an event from the list that it is in. */
-static void lists_remove(lists *l, uint32_t row)
-{
-    uint32_t caller = l->caller[row], previous = l->previous[row], next = l->next[row];
-    *(previous == GT_NO_EVENT ? &l->first[caller] : &l->next[previous]) = next;
-    *(next == GT_NO_EVENT ? &l->last[caller] : &l->previous[next]) = previous;
-    l->caller[row] = l->previous[row] = l->next[row] = GT_NO_EVENT;
-}
-
-/* The lists of the tree as it is, with room for `rows` rows. */
-static lists lists_new(const gt_linked_view *trace, size_t rows)
-{
-    lists l = {.caller = gt_no_events(rows),
-               .first = gt_no_events(rows),
-               .last = gt_no_events(rows),
-               .previous = gt_no_events(rows),
-               .next = gt_no_events(rows)};
-    gt_calls *calls = gt_calls_new(trace);
-    uint32_t *callers = gt_calls_callers(calls);
-    for (uint32_t n = 0; n < trace->numbered; n++) {
-        uint32_t row = calls->row_of[n];
-        if (callers[n] == GT_NO_EVENT)
-            GT_PUSH(l.roots.items, l.roots.count, l.roots.capacity, row);
-        else
-            lists_append(&l, calls->row_of[callers[n]], row);
-    }
-    gt_free(callers);
-    gt_calls_free(calls);
-    return l;
-}
-
-static void lists_free(lists *l)
-{
-    gt_free(l->caller);
-    gt_free(l->first);
-    gt_free(l->last);
-    gt_free(l->previous);
-    gt_free(l->next);
-    gt_free(l->roots.items);
-}
-
-/* Numbers the subtree of a root in preorder. It follows the lists instead of recursing, because a broken
- * trace can be deeper than the C stack. */
-static void number_subtree(const lists *l, gt_pytorch_state *trace, uint32_t root, uint32_t *number)
-{
-    for (uint32_t row = root;;) {
-        trace->preorder[row] = (*number)++;
-        if (l->first[row] != GT_NO_EVENT) {
-            row = l->first[row];
-            continue;
-        }
-        for (;; row = l->caller[row]) {
-            trace->subtree_end[row] = *number;
-            if (row == root || l->next[row] != GT_NO_EVENT) break;
-        }
-        if (row == root) return;
-        row = l->next[row];
-    }
-}
-
-/* Sets preorder, subtree_end and what depends on them from the lists. */
-static void number_tree(const lists *l, gt_pytorch_state *trace)
-{
-    uint32_t number = 0;
-    memset(trace->preorder, 0xFF, trace->count * sizeof *trace->preorder);
-    memset(trace->subtree_end, 0xFF, trace->count * sizeof *trace->subtree_end);
-    for (size_t i = 0; i < l->roots.count; i++) number_subtree(l, trace, l->roots.items[i], &number);
-    trace->numbered = number;
-    gt_state_find_ops_above(trace);
-}
 
 /* ---- new rows ---- */
 
@@ -140,29 +40,6 @@ static void add_to_store(gt_pytorch_state *trace, const gt_new_row *rows, size_t
     gt_store_writer_free(writer);
 }
 
-static void *resize(void *array, size_t count, size_t item_size)
-{
-    return gt_realloc(array, count * item_size);
-}
-
-/* Makes the arrays `count` rows long. Entries of new rows are not set, except in recompute and extra. */
-static void resize_arrays(gt_pytorch_state *trace, size_t count)
-{
-    uint32_t **ids[] = {&trace->name, &trace->parent, &trace->preorder, &trace->subtree_end};
-    for (size_t i = 0; i < GT_LENGTH(ids); i++) *ids[i] = resize(*ids[i], count, sizeof **ids[i]);
-    double **times[] = {&trace->start_us, &trace->dur_us};
-    for (size_t i = 0; i < GT_LENGTH(times); i++) *times[i] = resize(*times[i], count, sizeof **times[i]);
-    trace->kind = resize(trace->kind, count, 1);
-    trace->integral = resize(trace->integral, count, 1);
-    if (trace->recompute) {
-        trace->recompute = resize(trace->recompute, count, 1);
-        memset(trace->recompute + trace->count, 0, count - trace->count);
-    }
-    size_t known = trace->extra ? trace->count : 0;
-    trace->extra = resize(trace->extra, count, sizeof *trace->extra);
-    memset(trace->extra + known, 0, (count - known) * sizeof *trace->extra);
-}
-
 static void append_lanes(gt_pytorch_state *trace, const gt_new_row *rows, size_t count)
 {
     gt_lane_ids *ids = gt_alloc(count * sizeof *ids);
@@ -171,12 +48,11 @@ static void append_lanes(gt_pytorch_state *trace, const gt_new_row *rows, size_t
     gt_free(ids);
 }
 
-/* Appends cpu_ops that are in no list and have no parent. */
-static void append_rows(gt_pytorch_state *trace, const gt_new_row *rows, size_t count)
+void gt_state_append_ops(gt_pytorch_state *trace, const gt_new_row *rows, size_t count)
 {
     add_to_store(trace, rows, count);
     append_lanes(trace, rows, count);
-    resize_arrays(trace, trace->count + count);
+    gt_state_resize(trace, trace->count + count);
     for (size_t i = 0; i < count; i++) {
         size_t row = trace->count + i;
         trace->kind[row] = GT_KIND_CPU_OP;
@@ -205,8 +81,8 @@ struct gt_tree_edit {
     gt_pytorch_state *trace;
     change *changes;
     size_t count, capacity;
-    uint8_t *moved; /* by row: the launch was wrapped */
-    lists lists;    /* only while changes are made */
+    uint8_t *moved;       /* by row: the launch was wrapped */
+    gt_child_lists lists; /* only while changes are made */
 };
 
 gt_tree_edit *gt_tree_edit_begin(gt_pytorch_linked *trace)
@@ -266,7 +142,7 @@ static void add_new_ops(gt_tree_edit *e)
             .extra = e->changes[i].op.extra,
         };
     }
-    append_rows(trace, rows, e->count);
+    gt_state_append_ops(trace, rows, e->count);
     gt_free(rows);
     for (size_t i = 0; i < INPUTS; i++) gt_free(columns[i]);
 }
@@ -274,7 +150,7 @@ static void add_new_ops(gt_tree_edit *e)
 static void wrap_children(gt_tree_edit *e, uint32_t row, uint32_t op)
 {
     gt_pytorch_state *trace = e->trace;
-    lists *l = &e->lists;
+    gt_child_lists *l = &e->lists;
     l->first[op] = l->first[row];
     l->last[op] = l->last[row];
     for (uint32_t child = l->first[op]; child != GT_NO_EVENT; child = l->next[child]) {
@@ -282,23 +158,21 @@ static void wrap_children(gt_tree_edit *e, uint32_t row, uint32_t op)
         trace->parent[child] = op;
     }
     l->first[row] = l->last[row] = GT_NO_EVENT;
-    lists_append(l, row, op);
+    gt_child_lists_append(l, row, op);
     trace->parent[op] = row;
-    trace->late_roots =
-        gt_realloc(trace->late_roots, (trace->late_root_count + 1) * sizeof *trace->late_roots);
-    trace->late_roots[trace->late_root_count++] = op;
+    gt_state_add_late_root(trace, op);
 }
 
 static void wrap_event(gt_tree_edit *e, uint32_t row, uint32_t op)
 {
-    lists *l = &e->lists;
+    gt_child_lists *l = &e->lists;
     uint32_t caller = l->caller[row], previous = l->previous[row], next = l->next[row];
     l->caller[op] = caller;
     l->previous[op] = previous;
     l->next[op] = next;
     *(previous == GT_NO_EVENT ? &l->first[caller] : &l->next[previous]) = op;
     *(next == GT_NO_EVENT ? &l->last[caller] : &l->previous[next]) = op;
-    lists_append(l, op, row);
+    gt_child_lists_append(l, op, row);
     e->trace->parent[op] = e->trace->parent[row];
     e->trace->parent[row] = op;
 }
@@ -306,9 +180,9 @@ static void wrap_event(gt_tree_edit *e, uint32_t row, uint32_t op)
 static void wrap_launch(gt_tree_edit *e, uint32_t row, uint32_t op)
 {
     uint32_t caller = e->lists.caller[row];
-    lists_remove(&e->lists, row);
-    lists_append(&e->lists, caller, op);
-    lists_append(&e->lists, op, row);
+    gt_child_lists_remove(&e->lists, row);
+    gt_child_lists_append(&e->lists, caller, op);
+    gt_child_lists_append(&e->lists, op, row);
     e->trace->parent[op] = e->trace->parent[row];
 }
 
@@ -325,11 +199,11 @@ size_t gt_tree_edit_finish(gt_tree_edit *e)
     gt_pytorch_state *trace = e->trace;
     size_t added = e->count, first_row = trace->count;
     if (added) {
-        e->lists = lists_new(&trace->view, first_row + added);
+        e->lists = gt_child_lists_new(&trace->view, first_row + added);
         add_new_ops(e);
         make_changes(e, first_row);
-        number_tree(&e->lists, trace);
-        lists_free(&e->lists);
+        gt_child_lists_number(&e->lists, trace);
+        gt_child_lists_free(&e->lists);
         gt_state_publish(trace);
     }
     gt_free(e->changes);
@@ -348,16 +222,17 @@ static bool fail_at(const gt_pytorch_state *trace, uint32_t row, const char *wha
 
 /* Empties all lists that are replaced. This comes before any list is filled, so that the order in which the
  * lists are given does not matter. */
-static void empty_lists(lists *l, const gt_rewiring *r)
+static void empty_lists(gt_child_lists *l, const gt_rewiring *r)
 {
     for (size_t i = 0; i < r->caller_count; i++)
         for (uint32_t child = l->first[r->caller_of[i]], next; child != GT_NO_EVENT; child = next) {
             next = l->next[child];
-            lists_remove(l, child);
+            gt_child_lists_remove(l, child);
         }
 }
 
-static bool fill_lists(lists *l, const gt_pytorch_state *trace, const gt_rewiring *r, gt_error *error)
+static bool fill_lists(gt_child_lists *l, const gt_pytorch_state *trace, const gt_rewiring *r,
+                       gt_error *error)
 {
     for (size_t i = 0; i < r->caller_count; i++)
         for (size_t c = r->child_begin[i]; c < r->child_begin[i + 1]; c++) {
@@ -365,13 +240,13 @@ static bool fill_lists(lists *l, const gt_pytorch_state *trace, const gt_rewirin
             if (!gt_kind_is_host(trace->kind[child])) continue;
             if (l->caller[child] != GT_NO_EVENT)
                 return fail_at(trace, child, "is a child of two events, or twice of one", error);
-            lists_append(l, r->caller_of[i], child);
+            gt_child_lists_append(l, r->caller_of[i], child);
         }
     return true;
 }
 
 /* Keeps the roots that are still roots, and adds new events that nothing calls. */
-static void update_roots(lists *l, size_t first_new, size_t count)
+static void update_roots(gt_child_lists *l, size_t first_new, size_t count)
 {
     size_t kept = 0;
     for (size_t i = 0; i < l->roots.count; i++)
@@ -404,16 +279,16 @@ bool gt_tree_rewire(gt_pytorch_linked *linked, const gt_rewiring *r, gt_error *e
 {
     gt_pytorch_state *trace = linked->state;
     size_t first_new = trace->count;
-    lists l = lists_new(&trace->view, trace->count + r->row_count);
-    if (r->row_count) append_rows(trace, r->rows, r->row_count);
+    gt_child_lists l = gt_child_lists_new(&trace->view, trace->count + r->row_count);
+    if (r->row_count) gt_state_append_ops(trace, r->rows, r->row_count);
     for (size_t i = 0; i < r->parent_count; i++) trace->parent[r->parent_of[i]] = r->parents[i];
     empty_lists(&l, r);
     bool done = fill_lists(&l, trace, r, error) && check_parents(trace, error);
     if (done) {
         update_roots(&l, first_new, trace->count);
-        number_tree(&l, trace);
+        gt_child_lists_number(&l, trace);
     }
-    lists_free(&l);
+    gt_child_lists_free(&l);
     gt_state_publish(trace);
     return done;
 }

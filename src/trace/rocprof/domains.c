@@ -1,7 +1,11 @@
-/* What the numbers in a run mean: directions of copies, domains of calls and their sheets, and the columns
- * that only Nsight Systems fills. */
+/* What the numbers and names in a run mean: directions of copies, domains of calls and their sheets, and the
+ * columns that only Nsight Systems fills. */
 #include "trace/rocprof/rocprof.h"
 
+#include "base/buffer.h"
+#include "base/memory.h"
+
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -54,6 +58,13 @@ gt_copy_direction gt_copy_direction_of(gt_str name)
         if (gt_str_contains(name, short_form)) return (gt_copy_direction)d;
     }
     return GT_COPY_UNKNOWN;
+}
+
+const char *gt_memory_kind_name(int64_t kind)
+{
+    static const char *const kinds[] = {"Pageable", "Pinned",        "Device",        "Array",
+                                        "Managed",  "Device Static", "Managed Static"};
+    return kind >= 0 && kind < (int64_t)GT_LENGTH(kinds) ? kinds[kind] : NULL;
 }
 
 bool gt_copy_is_from_gpu(int64_t direction)
@@ -120,6 +131,49 @@ gt_call_domain gt_call_domain_of(gt_str kind)
     return GT_CALL_OTHER;
 }
 
+/* Names of functions are plain identifiers, names of kernels mostly are not. */
+static bool is_identifier(gt_str name)
+{
+    for (size_t i = 0; i < name.len; i++)
+        if (!isalnum((unsigned char)name.bytes[i]) && name.bytes[i] != '_') return false;
+    return name.len > 0;
+}
+
+int64_t gt_stats_subject_of(gt_str name)
+{
+    static const struct {
+        const char *begin;
+        bool capital; /* follows, as in hipMalloc */
+        int64_t subject;
+    } names[] = {
+        {"hip", true, GT_CALL_HIP},
+        {"__hip", true, GT_CALL_HIP},
+        {"hsa_", false, GT_CALL_HSA},
+        {"ncclDevKernel", false, GT_STATS_KERNELS},
+        {"ncclKernel", false, GT_STATS_KERNELS},
+        {"nccl", true, GT_CALL_RCCL},
+        {"rocDec", true, GT_CALL_ROCDECODE},
+        {"rocJpeg", true, GT_CALL_ROCJPEG},
+        {"CopyHostTo", true, GT_STATS_COPIES}, /* of rocprof */
+        {"CopyDeviceTo", true, GT_STATS_COPIES},
+        {"MEMORY_COPY_", false, GT_STATS_COPIES},
+        {"MEMORY_ALLOCATION", false, GT_STATS_OTHER},
+        {"SCRATCH_MEMORY", false, GT_STATS_OTHER},
+        {"MEMORY_COPY", false, GT_STATS_OTHER}, /* a domain, like the next ones */
+        {"KERNEL_DISPATCH", false, GT_STATS_OTHER},
+        {"HIP_API", false, GT_STATS_OTHER},
+        {"HSA_API", false, GT_STATS_OTHER},
+        {"MARKER_API", false, GT_STATS_OTHER},
+    };
+    for (size_t i = 0; is_identifier(name) && i < GT_LENGTH(names); i++) {
+        size_t len = strlen(names[i].begin);
+        if (!gt_str_starts_with(name, names[i].begin)) continue;
+        if (!names[i].capital || (name.len > len && isupper((unsigned char)name.bytes[len])))
+            return names[i].subject;
+    }
+    return GT_STATS_KERNELS;
+}
+
 const char *gt_call_sheet(gt_recorder recorder, gt_call_domain domain)
 {
     static const char *const sheets[GT_RECORDERS][GT_CALL_DOMAINS] = {
@@ -136,6 +190,41 @@ const char *gt_call_sheet(gt_recorder recorder, gt_call_domain domain)
                               [GT_CALL_OSRT] = "osrt_summary"},
     };
     return sheets[recorder][domain];
+}
+
+/* ---- names ---- */
+
+/* The length of ", seq = 5" or the like at the beginning of a text; 0: it begins otherwise. */
+static size_t range_number(const char *text)
+{
+    static const char *const keys[] = {", seq = ", ", op_id = "};
+    static const char ids[] = ", input_op_ids = [";
+    for (size_t i = 0; i < GT_LENGTH(keys); i++) {
+        size_t len = strlen(keys[i]);
+        size_t digits = strncmp(text, keys[i], len) == 0 ? strspn(text + len, "0123456789") : 0;
+        if (digits) return len + digits;
+    }
+    const char *end = strncmp(text, ids, strlen(ids)) == 0 ? strchr(text, ']') : NULL;
+    return end ? (size_t)(end - text) + 1 : 0;
+}
+
+uint32_t gt_range_name(gt_interner *strings, uint32_t name)
+{
+    gt_str text = gt_interner_get(strings, name);
+    const char *begin = text.bytes, *end = text.bytes + text.len;
+    gt_buffer rest = {0};
+    for (const char *at = begin; (at = memchr(at, ',', (size_t)(end - at))) != NULL;) {
+        size_t number = range_number(at);
+        if (number) gt_buffer_add(&rest, begin, (size_t)(at - begin));
+        at += number ? number : 1;
+        if (number) begin = at;
+    }
+    if (begin != text.bytes) {
+        gt_buffer_add(&rest, begin, (size_t)(end - begin));
+        name = gt_interner_add(strings, gt_buffer_str(&rest).bytes, rest.len);
+    }
+    gt_buffer_free(&rest);
+    return name;
 }
 
 uint32_t gt_graph_name(gt_interner *strings, int64_t id)

@@ -4,8 +4,6 @@
 
 #include "base/memory.h"
 
-#include <string.h>
-
 enum {
     RUN_WANTED,
     RUN_INIT_NS,

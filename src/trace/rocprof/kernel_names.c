@@ -225,12 +225,6 @@ static uint8_t *names_in_use(const gt_rocprof *run)
     return job.used;
 }
 
-static uint32_t move_text(gt_interner *to, const gt_interner *from, uint32_t id)
-{
-    gt_str text = gt_interner_get(from, id);
-    return id == GT_STR_NONE ? GT_STR_NONE : gt_interner_add(to, text.bytes, text.len);
-}
-
 _Static_assert(GT_AGENT_COLUMNS < 64, "one bit per column");
 
 /* Copies the agents, which are few, into a store with other strings. */
@@ -243,7 +237,7 @@ static void move_agents(gt_rocprof *run, gt_interner *to)
     while (gt_store_scan_next(scan, cells)) {
         for (size_t c = 0; c < GT_AGENT_COLUMNS; c++)
             if (gt_agent_columns[c].type == GT_STORE_STRING)
-                cells[c].text = move_text(to, run->strings, (uint32_t)cells[c].text);
+                cells[c].text = gt_interner_add_from(to, run->strings, (uint32_t)cells[c].text);
         gt_store_writer_add(writer, (UINT64_C(1) << GT_AGENT_COLUMNS) - 1, cells);
     }
     gt_store_append(moved, gt_store_writer_take(writer));
@@ -272,7 +266,7 @@ void gt_rocprof_forget_unused_names(gt_rocprof *run)
         if (!used[i]) continue;
         names->items[kept] = names->items[i];
         names->items[kept].order = kept;
-        names->items[kept].text = move_text(strings, run->strings, names->items[i].text);
+        names->items[kept].text = gt_interner_add_from(strings, run->strings, names->items[i].text);
         kept++;
     }
     gt_free(used);
@@ -280,12 +274,12 @@ void gt_rocprof_forget_unused_names(gt_rocprof *run)
     names->capacity = kept ? kept : 1;
     names->items = gt_realloc(names->items, names->capacity * sizeof *names->items);
     make_places(names);
-    run->hostname = move_text(strings, run->strings, run->hostname);
+    run->hostname = gt_interner_add_from(strings, run->strings, run->hostname);
     for (size_t i = 0; i < run->process_count; i++) {
-        run->process[i].hostname = move_text(strings, run->strings, run->process[i].hostname);
-        run->process[i].command = move_text(strings, run->strings, run->process[i].command);
-        run->process[i].place = move_text(strings, run->strings, run->process[i].place);
-        run->process[i].label = move_text(strings, run->strings, run->process[i].label);
+        run->process[i].hostname = gt_interner_add_from(strings, run->strings, run->process[i].hostname);
+        run->process[i].command = gt_interner_add_from(strings, run->strings, run->process[i].command);
+        run->process[i].place = gt_interner_add_from(strings, run->strings, run->process[i].place);
+        run->process[i].label = gt_interner_add_from(strings, run->strings, run->process[i].label);
     }
     if (run->agents) move_agents(run, strings);
     gt_interner_free(run->strings);

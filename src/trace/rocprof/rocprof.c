@@ -34,7 +34,8 @@ const gt_store_column gt_copy_columns[GT_COPY_COLUMNS] = {
     [GT_COPY_BYTES] = {GT_STORE_INT, -1},       [GT_COPY_SOURCE] = {GT_STORE_INT, -1},
     [GT_COPY_DESTINATION] = {GT_STORE_INT, -1}, [GT_COPY_STREAM] = {GT_STORE_INT, 0},
     [GT_COPY_THREAD] = {GT_STORE_INT, 0},       [GT_COPY_CORRELATION] = {GT_STORE_INT, 0},
-    [GT_COPY_KIND] = {GT_STORE_INT, -1},
+    [GT_COPY_KIND] = {GT_STORE_INT, -1},        [GT_COPY_FROM] = {GT_STORE_INT, -1},
+    [GT_COPY_TO] = {GT_STORE_INT, -1},
 };
 
 const gt_store_column gt_call_columns[GT_CALL_COLUMNS] = {
@@ -69,8 +70,8 @@ const gt_store_column gt_stats_columns[GT_STATS_COLUMNS] = {
     [GT_STATS_NAME] = {GT_STORE_STRING, 0},
     [GT_STATS_COUNT] = {GT_STORE_INT, 0},
     [GT_STATS_TOTAL] = {GT_STORE_INT, 0},
-    [GT_STATS_MIN] = {GT_STORE_INT, 0},
-    [GT_STATS_MAX] = {GT_STORE_INT, 0},
+    [GT_STATS_MIN] = {GT_STORE_INT, -1},
+    [GT_STATS_MAX] = {GT_STORE_INT, -1},
     [GT_STATS_STD] = {GT_STORE_TIME, 0},
 };
 

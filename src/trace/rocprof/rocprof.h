@@ -1,7 +1,7 @@
 /* A run as rocprofv3 recorded it: kernel dispatches, memory copies, API calls, counters, agents and
  * processes. All rocprofv3 formats are read into this structure, so that the sheets do not depend on the
- * format. Exports of Nsight Systems are, too: they have launches of CUDA graphs and messages of NCCL besides
- * (nsys.c), and other sheets for their API calls.
+ * format. So are exports of Nsight Systems, which also have launches of CUDA graphs and messages of NCCL,
+ * and other sheets for their API calls.
  *
  * Dispatches and the times of copies are always read; the rest only if requested (GT_WANT_...), so that a
  * plain report needs little memory. A run may have several processes: columns ..._PROCESS are indexes into
@@ -75,6 +75,8 @@ enum {
     GT_COPY_THREAD,
     GT_COPY_CORRELATION,
     GT_COPY_KIND, /* of GT_COPY_OTHER_KIND: its number in Nsight Systems */
+    GT_COPY_FROM, /* kinds of memory, numbered as in Nsight Systems; -1 if unknown: gt_memory_kind_name */
+    GT_COPY_TO,
     GT_COPY_COLUMNS
 };
 
@@ -105,6 +107,8 @@ typedef enum gt_copy_direction {
  * contains one of those to the direction. */
 const char *gt_copy_direction_name(gt_copy_direction direction);
 gt_copy_direction gt_copy_direction_of(gt_str name);
+/* "Pageable", "Device", ... as CUPTI and PyTorch call them; NULL if it is unknown. */
+const char *gt_memory_kind_name(int64_t kind);
 /* Whether a copy of this direction begins, or ends, in the memory of a GPU. */
 bool gt_copy_is_from_gpu(int64_t direction);
 bool gt_copy_is_to_gpu(int64_t direction);
@@ -145,6 +149,10 @@ typedef enum gt_call_domain {
 const char *gt_call_domain_name(gt_call_domain domain);
 /* The domain of a kind ("HIP_RUNTIME_API_EXT") or of a category ("hip_api"). */
 gt_call_domain gt_call_domain_of(gt_str kind);
+
+/* The name of a range without the numbers that PyTorch's emit_nvtx adds to that of an op, as a string id:
+ * "aten::mm" for "aten::mm, seq = 5, op_id = 317126". Shapes stay. */
+uint32_t gt_range_name(gt_interner *strings, uint32_t name);
 
 /* The sheet about the calls of a domain: "hip_api_summary", or "cuda_api_summary" of Nsight Systems. */
 typedef enum gt_recorder { GT_RECORDER_ROCPROF, GT_RECORDER_NSYS, GT_RECORDERS } gt_recorder;
@@ -198,18 +206,20 @@ enum {
     GT_SAMPLE_COLUMNS
 };
 
-/* Columns of gt_rocprof.stats: sums computed by rocprofv3, for runs that have nothing else. */
+/* Columns of gt_rocprof.stats: sums computed by the profiler, for runs that have nothing else. */
 enum {
     GT_STATS_OF,   /* a gt_call_domain, GT_STATS_KERNELS or GT_STATS_COPIES */
     GT_STATS_NAME, /* STRING; of a kernel the short name */
     GT_STATS_COUNT,
     GT_STATS_TOTAL, /* nanoseconds, like the next two */
-    GT_STATS_MIN,
+    GT_STATS_MIN,   /* -1: unknown, as in files of rocprof; the same for the maximum */
     GT_STATS_MAX,
     GT_STATS_STD, /* TIME, that is, a double: nanoseconds; divided by n - 1 */
     GT_STATS_COLUMNS
 };
 enum { GT_STATS_KERNELS = GT_CALL_DOMAINS, GT_STATS_COPIES, GT_STATS_OTHER };
+/* What a file of statistics is about that has a row of this name. */
+int64_t gt_stats_subject_of(gt_str name);
 
 /* Columns of gt_rocprof.agents: the number under which dispatches refer to the agent, its process, and then
  * the columns of rocprofv3's agent_info.csv in its order. Names and values that may not fit an int64 are
@@ -382,9 +392,7 @@ gt_str gt_kernel_short_name(gt_str name);
 uint32_t gt_kernel_name_of_displayed(gt_interner *strings, gt_str name);
 
 /* Rows of a run's stores that one thread works on at a time; the results do not depend on it. */
-#ifndef GT_ROCPROF_ROWS
 #define GT_ROCPROF_ROWS GT_GRAIN(16384)
-#endif
 
 /* ---- images (base/image.h, image.c) ---- */
 

@@ -13,16 +13,30 @@ function milliseconds(ms) {
   return Math.abs(ms) < 999.5 ? `${significant(ms)} ms` : `${significant(ms / 1e3)} s`;
 }
 
+// Why the time that gains are shares of is not the recorded one. Longer it is by the replay's own error, or because the
+// host, in the window still ahead of the GPU, could not keep up with it for long.
+function baseRemark(base, recorded, replayError) {
+  if (!(Math.abs(recorded - base) >= 0.01 * recorded)) return '';
+  if (base < recorded) return `the ${milliseconds(recorded)} of the trace include the profiler's own cost`;
+  const why = replayError >= 1 ? `the replay misses it by ${significant(replayError)} %` :
+    'the host could not keep that up for long';
+  return `the trace has ${milliseconds(recorded)}: ${why}`;
+}
+
 // What the time that gains are shares of is: {meaning, remark}, a remark where it is not the step time that the page
 // shows at the top. A trace is replayed without the profiler's own cost; of ranks it is the mean of what they recorded.
-export function gainBase({model_step_ms: base, step_ms: recorded, per}, kind) {
+export function gainBase({model_step_ms: base, step_ms: recorded, replay_error_pct: replayError, per}, kind) {
   const unit = per === 'trace' ? 'window' : 'step';
   if (kind === 'ranks') {
     return {meaning: `the mean ${unit} of all ranks as recorded`, remark: 'mean of all ranks, as recorded'};
   }
-  const isFar = Math.abs(recorded - base) >= 0.01 * recorded;
-  return {meaning: `the ${unit} without the profiler's own cost`,
-    remark: isFar ? `the ${milliseconds(recorded)} of the trace include the profiler's own cost` : ''};
+  return {meaning: `the ${unit} without the profiler's own cost`, remark: baseRemark(base, recorded, replayError)};
+}
+
+// Gains of ranks count on the repairs before them: what the repair brings without these, if that is something else.
+export function aloneText({gain_ms: gain, gain_alone_ms: alone}) {
+  const isSame = !Number.isFinite(alone) || Math.abs(gain - alone) < Math.max(0.005, 0.02 * gain);
+  return isSame ? '' : ` after the repairs before it, ${milliseconds(alone)} alone`;
 }
 
 function gainBar(finding, {answers, kind}) {
@@ -35,7 +49,8 @@ function gainBar(finding, {answers, kind}) {
   return element('div', {class: 'gain', title: `upper bound: ${finding.gain_ms} ms${whole}`},
     element('div', {class: 'gain-track', 'aria-hidden': 'true'}, fill),
     element('div', {class: 'small'},
-      element('b', {}, `up to ${milliseconds(finding.gain_ms)}`), ` ${per} · ${percent(share, 100)}${ofWhole} · `,
+      element('b', {}, `up to ${milliseconds(finding.gain_ms)}`), ` ${per}${aloneText(finding)} · `,
+      `${percent(share, 100)}${ofWhole} · `,
       element('span', {class: 'muted'}, `${finding.confidence} confidence`)));
 }
 
@@ -116,7 +131,7 @@ function togetherLine({answers, kind}, findings) {
     element('b', {}, milliseconds(then)), ` instead of ${milliseconds(now)} (estimate${remark && `; ${remark}`}).`);
 }
 
-function nothingLine(answers, hintCount) {
+function nothingLine({answers, facts}, hintCount) {
   if (answers.error) return `There are no findings: ${answers.error.message}`;
   if (answers.trust && answers.trust.verdict === null) return 'The report was made without findings (--no_findings).';
   if (answers.trust?.verdict === 'do not trust') {
@@ -124,7 +139,13 @@ function nothingLine(answers, hintCount) {
   }
   if (!Number.isFinite(answers.busy_ms) || !(answers.step_ms > 0)) return 'Nothing stands out.';
   const unit = answers.per === 'trace' ? 'the window' : 'a step';
-  return `Nothing stands out: the GPU is busy ${percent(answers.busy_ms, answers.step_ms)} of ${unit} ` +
+  const isIdle = answers.busy_ms < 0.9 * answers.step_ms;
+  const busy = percent(answers.busy_ms, answers.step_ms);
+  const limit = facts?.limit || (isIdle && `the GPU is busy only ${busy} of ${unit}`);
+  if (limit) {
+    return `No rule finds 1 % of ${unit} or more to gain${hintCount ? ' with confidence' : ''}, although ${limit}.`;
+  }
+  return `Nothing stands out: the GPU is busy ${busy} of ${unit} ` +
     `(${milliseconds(answers.step_ms)}), and no rule finds 1 % of it or more to gain` +
     `${hintCount ? ' with confidence' : ''}.`;
 }
@@ -138,7 +159,7 @@ function buildFindings(page, body) {
   const together = togetherLine(page.front, findings);
   clear(body);
   if (findings.length) body.append(cardList(page, findings.slice(0, FIRST_FINDINGS)));
-  else body.append(element('p', {class: 'nothing'}, nothingLine(answers, hints.length)));
+  else body.append(element('p', {class: 'nothing'}, nothingLine(page.front, hints.length)));
   const folds = element('div', {class: 'folds'});
   if (rest.length) {
     const title = `${rest.length} more ${rest.length === 1 ? 'finding' : 'findings'}`;

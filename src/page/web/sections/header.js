@@ -6,7 +6,8 @@ import {copyButton} from '../output.js';
 
 // Level of trust: class, word, and a shape that does not need colour.
 const TRUST_LEVELS = {
-  ok: {rank: 2, shape: 'circle', mark: 'M5 8.2l2.2 2.2L11.2 6', word: 'ok'},
+  ok: {rank: 3, shape: 'circle', mark: 'M5 8.2l2.2 2.2L11.2 6', word: 'ok'},
+  note: {rank: 2, shape: 'circle', mark: 'M8 7.4v4M8 4.4v1', word: 'note'},
   warn: {rank: 1, shape: 'triangle', mark: 'M8 6v4M8 11.6v1', word: 'care'},
   fail: {rank: 0, shape: 'octagon', mark: 'M5.6 5.6l4.8 4.8M10.4 5.6l-4.8 4.8', word: 'fails'},
 };
@@ -31,7 +32,7 @@ function headerFacts(front) {
     front.kind === 'trace' && answers.device_count > 1 && 'figures of the busiest GPU',
     front.framework,
     Number.isFinite(steps) && steps > 0 ? `${thousands(steps)} ${steps === 1 ? 'step' : 'steps'}` :
-      answers.per === 'trace' && 'no steps',
+      facts.step_note ?? (answers.per === 'trace' && 'no steps'),
     facts.date,
   ].filter(Boolean);
 }
@@ -60,7 +61,7 @@ function trustTable(checks) {
 }
 
 function trustPanel({verdict, checks = []}) {
-  const bad = checks.filter((check) => check.level !== 'ok').length;
+  const bad = checks.filter(({level}) => level === 'warn' || level === 'fail').length;
   const sentences = {
     ok: 'The numbers of this page can be used as they are.',
     warn: 'The numbers of this page can be used, with the limits below in mind.',
@@ -104,10 +105,19 @@ function trustButton(trust) {
     trustShape(level), `trust: ${trust.verdict}`);
 }
 
+// Why nothing below can be trusted, such as lost data: for everyone to see, not only in the panel.
+function distrustStrip({verdict, checks = []}) {
+  if (VERDICT_LEVELS[verdict] !== 'fail') return null;
+  const reasons = checks.filter(({level}) => level === 'fail').map(({text}) => text);
+  return element('p', {class: 'distrust trust-fail', role: 'status'}, trustShape('fail'),
+    element('span', {}, element('b', {}, 'Do not trust this report.'), ' ', reasons.join(' ')));
+}
+
 function buildHeader(page, body) {
   const {front} = page;
   const trust = front.answers.trust;
   const panel = element('div', {id: 'header-panel', class: 'card'});
+  const strip = trust && distrustStrip(trust);
   const more = element('button', {type: 'button', class: 'button plain screen-only'}, 'details');
   const entries = [{id: 'details', button: more, content: () => commandPanel(front)}];
   const facts = headerFacts(front).map((fact) => element('span', {class: 'fact'}, fact));
@@ -120,6 +130,7 @@ function buildHeader(page, body) {
     line.append(badge);
   }
   body.append(line, panel);
+  if (strip) body.append(strip);
   disclosures(page, panel, entries);
 }
 

@@ -22,6 +22,8 @@ const HEAT_TOP = 44;
 const RANK_BAR = 14;
 const RANK_LINKS = 64;
 
+const collectives = (count) => `${thousands(count)} collective${count === 1 ? '' : 's'}`;
+
 // A colour for a share from 0 to 1.
 export function heatColor(share, dark) {
   const colors = dark ? DARK_HEAT : LIGHT_HEAT;
@@ -59,12 +61,22 @@ export function stragglerOf(steps) {
   return all > 0 && blame[worst] >= all / 2 && blame.length > 1 ? worst : -1;
 }
 
-// Whether a finding is about a rank, a node or a link.
-export function namesRank(answers) {
-  return (answers.findings || []).some(({id}) => ['straggler', 'slow_node', 'slow_link', 'slow_host'].includes(id));
+// The row of the rank that the headline names: of the first finding about all ranks, if that is about late ones. Of
+// several, that which most waiting is for. -1: there is none.
+export function culpritOf(answers, steps) {
+  const ids = ['straggler', 'slow_node', 'slow_link', 'slow_host'];
+  const found = (answers.findings || []).find(({id, hint}) => !hint && ids.includes(id));
+  const first = ids.indexOf(found?.id) < 2 ? found : null;
+  const [ranks, blame] = [[...steps.column('rank')], steps.column('blame_ns')];
+  const isNamed = (rank) => first?.ranks === 'all' || (first?.ranks || '').split(', ').some((range) => {
+    const [from, to = from] = range.split('-');
+    return range !== '' && Number(from) <= rank && rank <= Number(to);
+  });
+  const rows = [...ranks.keys()].filter((row) => isNamed(ranks[row]));
+  return rows.reduce((worst, row) => (worst < 0 || blame[row] > blame[worst] ? row : worst), -1);
 }
 
-// A link beside this page: never to another place. Two slashes at its beginning would name another machine.
+// A link next to this page: never to another place. Two slashes at its beginning would name another machine.
 export function pageLink(path) {
   return path ? path.replace(/^\/+/, '/').split('/').map(encodeURIComponent).join('/') : null;
 }
@@ -78,10 +90,11 @@ class HeatMap {
     this.waits = this.source.table('page_rank_waits');
     this.steps = this.source.table('page_rank_steps');
     Object.assign(this, readWaits(this.waits, this.steps));
-    this.late = stragglerOf(this.steps);
-    // Where whole traces were read, the findings say whether being late matters.
-    this.isStraggler = this.late >= 0 &&
-      (this.steps.get('late_ns', this.late) === null || namesRank(page.front.answers));
+    this.worst = stragglerOf(this.steps);
+    // Where whole traces were read, the findings say who is late, and whether it matters.
+    const culprit = culpritOf(page.front.answers, this.steps);
+    this.late = culprit >= 0 ? culprit : this.worst;
+    this.isStraggler = this.late >= 0 && (culprit >= 0 || this.steps.get('late_ns', this.late) === null);
     this.lateWord = this.isStraggler ? 'the straggler' : 'waited for the most';
     this.canvas = element('canvas', {tabindex: '0', role: 'application', 'aria-roledescription': 'heat map',
       'aria-label': this.description()});
@@ -94,7 +107,7 @@ class HeatMap {
   }
 
   description() {
-    return `Waiting of ${thousands(this.ranks.length)} ranks at ${thousands(this.numbers.length)} collectives. ` +
+    return `Waiting of ${thousands(this.ranks.length)} ranks at ${collectives(this.numbers.length)}. ` +
       `${this.lateText()} Arrow keys go from rank to rank, Enter opens the page of a rank.`;
   }
 
@@ -104,7 +117,14 @@ class HeatMap {
     return `Rank ${this.ranks[this.late]} is ${this.lateWord}: ` +
       `${percent(this.steps.get('blame_ns', this.late), all)} of all waiting is for it; ` +
       `it comes last at ${thousands(this.steps.get('last', this.late))} of ` +
-      `${thousands(this.source.fact('collectives'))} collectives.`;
+      `${collectives(this.source.fact('collectives'))}.${this.otherText(all)}`;
+  }
+
+  // Another rank may be waited for more: it comes last where the straggler is in time.
+  otherText(all) {
+    if (this.worst < 0 || this.worst === this.late) return '';
+    return ` More of the waiting is for rank ${this.ranks[this.worst]}: ` +
+      `${percent(this.steps.get('blame_ns', this.worst), all)}.`;
   }
 
   words() {
@@ -119,7 +139,7 @@ class HeatMap {
   note() {
     const all = this.source.fact('collectives');
     const some = all > this.numbers.length ?
-      `The ${thousands(this.numbers.length)} collectives with the most waiting, of ` +
+      `The ${collectives(this.numbers.length)} with the most waiting, of ` +
       `${thousands(all)}, in their order; sums at the right are those of all. ` : '';
     return element('p', {class: 'note'},
       `${some}A rank waits for as long as its kernel takes longer than the shortest one of ` +

@@ -2,6 +2,7 @@
  * go into the ConfigMap, and the context names them where the pod finds them. Lists that come with gputally
  * and scripts that gputally replaces need no file. And what does not come along: variables with secrets. */
 #include "run/targets/kubernetes/parts.h"
+#include "base/interner.h"
 #include "base/memory.h"
 #include "os/paths.h"
 #include "os/shell_words.h"
@@ -138,13 +139,6 @@ static gt_value change_tool(embedding *e, const char *key, const gt_value *value
     return value->type == GT_VALUE_DICT ? each(e, value, change_member) : *value;
 }
 
-static bool is_one_of(const char *key, const char *const *keys, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(key, keys[i]) == 0) return true;
-    return false;
-}
-
 /* A member of a context, of a tool, or of a tools file. */
 static gt_value change_member(embedding *e, const char *key, const gt_value *value)
 {
@@ -153,9 +147,9 @@ static gt_value change_member(embedding *e, const char *key, const gt_value *val
     static const char *const commands[] = {"cmd", "encapsulate_script"};
     bool is_dict = value->type == GT_VALUE_DICT, is_list = gt_value_is_list(value);
     bool is_string = value->type == GT_VALUE_STRING;
-    if (is_dict && is_one_of(key, variables, GT_LENGTH(variables))) return each(e, value, drop_secret);
-    if (is_list && is_one_of(key, scripts, GT_LENGTH(scripts))) return each(e, value, change_script);
-    if (is_string && is_one_of(key, commands, GT_LENGTH(commands)))
+    if (is_dict && gt_is_one_of(key, variables, GT_LENGTH(variables))) return each(e, value, drop_secret);
+    if (is_list && gt_is_one_of(key, scripts, GT_LENGTH(scripts))) return each(e, value, change_script);
+    if (is_string && gt_is_one_of(key, commands, GT_LENGTH(commands)))
         return gt_settings_copy_string(e->arena, embed_command(e, value->text.bytes));
     if ((is_dict || is_list) && strcmp(key, "tools") == 0 && e->depth < DEPTH_MAX) {
         e->depth++;

@@ -12,13 +12,10 @@
 #include "run/targets/kubernetes/parts.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -362,16 +359,11 @@ bool gt_kubernetes_write(gt_kubernetes *objects, gt_error *error)
     gt_buffer_add(&text, objects->secret.bytes, objects->secret.len);
     if (text.len) gt_buffer_add_cstr(&text, "---\n");
     gt_buffer_add(&text, objects->text.bytes, objects->text.len);
-    mode_t before = umask(077);
-    if (!objects->secret.len)
-        umask(before);
-    else if (unlink(objects->path) != 0 && errno != ENOENT) /* a file that is replaced keeps its mode */
-        gt_warn("cannot remove %s: %s", objects->path, strerror(errno));
     gt_output *output = gt_output_new();
+    if (objects->secret.len) gt_output_set_private(output);
     bool ok = gt_output_write_file(output, objects->path, gt_buffer_str(&text), error) &&
               gt_output_commit(output, error);
     gt_output_free(output);
-    umask(before);
     gt_buffer_free(&text);
     return ok;
 }

@@ -1,7 +1,7 @@
 // What changed between two traces, as one flame graph: call paths of both, where the width of a box is the mean of its
 // times in A and B (or one of them), and its colour says how B differs. What changed most is at the left.
 //
-// State, besides that of the flame graph: `flame.order` (`size`: by width), `flame.width` (`a`, `b`).
+// State, in addition to that of the flame graph: `flame.order` (`size`: by width), `flame.width` (`a`, `b`).
 
 import {tipContent} from '../../chart.js';
 import {CATEGORIES, categoryColor, mixColors, themeColor} from '../../colors.js';

@@ -13,6 +13,7 @@
 // nothing about ops (rocprofv3) have the categories instead of nodes.
 
 import {CATEGORIES} from '../../colors.js';
+import {workKey} from '../../work.js';
 
 export const FLAME_ALL = 0;
 const FLAME_UNLAUNCHED = 1;
@@ -272,10 +273,6 @@ export function matchFlame(tree, {search, category, evidence}, times = tree.work
   }
   for (let item = tree.size - 1; item > 0; item--) ns[tree.parents[item]] += ns[item];
   return {ns, named};
-}
-
-function workKey(call, kernel) {
-  return (Number.isNaN(call) ? 0 : call + 1) * 4294967296 + kernel;
 }
 
 // The first start of each row of work in the range: from events if the page has all of them, otherwise from bins.

@@ -38,7 +38,7 @@ export class CopyScatter {
     watchWidth(this.box, () => this.draw());
   }
 
-  // Names of the shapes; colours are in the table beside.
+  // Names of the shapes; colours are in the table next to it.
   shapes() {
     const directions = [...new Set(this.points.map((point) => point.direction))];
     const items = directions.map((direction) => element('li', {}, svg('svg', {class: 'shape', viewBox: '-1 -1 2 2',

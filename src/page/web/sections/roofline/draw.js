@@ -105,7 +105,7 @@ export function pointLabel(point) {
   return `${point.op.replace(/^aten::/, '')} ${shapeLabel(point.shapes)}`.trim();
 }
 
-// The same within a width that fits beside a bubble: {text, width}.
+// The same within a width that fits next to a bubble: {text, width}.
 function shortLabel(point) {
   measuring.context ||= document.createElement('canvas').getContext('2d');
   measuring.context.font = `12px ${getComputedStyle(document.body).fontFamily}`;

@@ -1,4 +1,4 @@
-// The steps of two traces beside each other on one axis, what they took, and which parts of them changed.
+// The steps of two traces side by side on one axis, what they took, and which parts of them changed.
 //
 // State: `category`; a click sets `view`, so that the timelines show the step.
 

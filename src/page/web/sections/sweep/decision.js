@@ -236,7 +236,7 @@ export function plainTicks([low, high], count, suffix = '') {
   return ticks.map((value) => ({value, label: `${value.toFixed(digits).replace('-', '−')}${suffix}`}));
 }
 
-// ---- numbers for people ----
+// ---- numbers as displayed ----
 
 function msUnit(ms) {
   if (ms >= 999.5) return [1000, 's'];

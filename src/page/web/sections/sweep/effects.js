@@ -199,7 +199,7 @@ function heatMaps(page, body) {
 
 // ---- the section ----
 
-// One sentence: what matters, what may be noise. With many repeats, effects are more than noise that nobody would
+// One sentence: what matters, what may be noise. With many repeats, effects are more than noise that no one would
 // notice.
 function effectsSentence(decision) {
   const effects = readEffects(decision).filter(({p}) => Number.isFinite(p));

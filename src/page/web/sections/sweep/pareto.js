@@ -107,7 +107,7 @@ class ParetoChart {
     return node;
   }
 
-  // Names of the front's settings beside their marks, where there is room.
+  // Names of the front's settings next to their marks, where there is room.
   labels(area) {
     const named = [...this.front].slice(0, PARETO_LABELS);
     const size = (text) => Math.min(text.length, 40) * 6.4 + 4;

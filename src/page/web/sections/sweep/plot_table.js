@@ -1,4 +1,4 @@
-// A table in which one column is a plot: every row has its mark on one scale, and its numbers beside it. Places are
+// A table in which one column is a plot: every row has its mark on one scale, and its numbers next to it. Places are
 // percentages of the column's width, so nothing is drawn again when the width changes.
 //
 //   plotTable({caption, heads, rows, domain, ticks, plotAt, plotTitle, draw, reference, most})

@@ -44,7 +44,7 @@ function settingTip(decision, setting) {
     ['outcome', setting.status]]);
 }
 
-// What is shown besides the step time; columns that no setting has a number for are left out.
+// What is shown in addition to the step time; columns that no setting has a number for are left out.
 function figureColumns({facts, settings}) {
   const all = [
     {head: 'exposed comm. ', key: 'exposed', unit: 'ms', show: stepTime},

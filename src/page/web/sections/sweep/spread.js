@@ -10,7 +10,7 @@ const DENSITY_POINTS = 100;
 const DENSITY_VALUES = 2000; // of more, these quantiles
 export const GROUPS_MAX = 128;
 
-// The kind of an axis besides threads and channels: keys of sweeps must not collide with these.
+// The kind of an axis other than threads and channels: keys of sweeps must not collide with these.
 export function axisKind(name) {
   return `axis ${name}`;
 }

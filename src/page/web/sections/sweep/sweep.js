@@ -30,7 +30,7 @@ function shortAxisValue(text) {
   return letters.length > AXIS_LETTERS ? `${letters.slice(0, AXIS_LETTERS - 1).join('')}…` : text;
 }
 
-// How a kind is shown; the axes besides threads and channels are those of the page's facts.
+// How a kind is shown; the axes other than threads and channels are those of the page's facts.
 function sweepKind(page, kind) {
   if (SWEEP_KINDS[kind]) return SWEEP_KINDS[kind];
   const {name, values} = page.front.facts.axes.find((axis) => axisKind(axis.name) === kind);
@@ -176,7 +176,7 @@ function interactionCharts(page) {
   return kinds.flatMap((first, i) => kinds.slice(i + 1).map((second) => interactionChart(page, [first, second])));
 }
 
-// ---- numbers beside the charts ----
+// ---- numbers next to the charts ----
 
 const BESIDE_ROWS = 24;
 

@@ -142,7 +142,7 @@ export class GridBody {
       if (place === this.openPlace) parts.push(this.detailRow());
     }
     parts.push(this.below);
-    if (!this.count) parts.push(this.textRow(`No ${this.grid.model.noun} with this filter.`));
+    if (!this.count) parts.push(this.textRow(this.grid.whyEmpty()));
     if (this.isPrinting && last < this.count) {
       parts.push(this.textRow(`${thousands(this.count - last)} more in the page.`));
     }

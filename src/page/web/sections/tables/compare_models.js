@@ -1,4 +1,4 @@
-// Kernels and ops of two traces beside each other: A is the baseline, B the other. The largest differences come first.
+// Kernels and ops of two traces side by side: A is the baseline, B the other. The largest differences come first.
 
 import {changeOf, comparedPer, comparedSteps, comparedWork} from '../../compared.js';
 import {thousands} from '../../format.js';
@@ -6,7 +6,7 @@ import {wholeName} from './body.js';
 import {detailBlock} from './details.js';
 import {groupByKernel, groupByOp, opIds} from './groups.js';
 import {histogramOf} from './histogram.js';
-import {followed} from './models.js';
+import {CALL_COUNT, EVENT_COUNT, followed} from './models.js';
 
 function pairUp(sides) {
   const pairs = new Map();
@@ -20,7 +20,7 @@ function pairUp(sides) {
   return [...pairs.values()];
 }
 
-function pairColumns(page, pairs) {
+function pairColumns(page, pairs, count) {
   const steps = comparedSteps(page);
   const value = (pair, side, name) => (pair[side] ? pair[side][name] / (steps ? steps[side] : 1) : 0);
   const cells = (get) => Float64Array.from(pairs, get);
@@ -33,12 +33,12 @@ function pairColumns(page, pairs) {
       cells: cells((pair) => delta(pair))},
     {key: 'change', title: 'Change', kind: 'change', help: 'difference in percent of A',
       cells: cells((pair) => (pair[1] ? changeOf(value(pair, 0, 'ns'), value(pair, 1, 'ns')) : NaN))},
-    {key: 'a_count', title: 'A count', kind: 'count', help: `count of A ${per}`,
-      cells: cells((pair) => value(pair, 0, 'count'))},
-    {key: 'b_count', title: 'B count', kind: 'count', help: `count of B ${per}`,
-      cells: cells((pair) => value(pair, 1, 'count'))},
-    {key: 'count_delta', title: 'B − A count', kind: 'amount', byAmount: true, help: `how many more B has ${per}`,
-      cells: cells((pair) => delta(pair, 'count'))},
+    {key: 'a_count', title: `A ${count.title.toLowerCase()}`, kind: 'count', help: `of A ${per}: ${count.help}`,
+      cells: cells((pair) => value(pair, 0, count.name))},
+    {key: 'b_count', title: `B ${count.title.toLowerCase()}`, kind: 'count', help: `of B ${per}: ${count.help}`,
+      cells: cells((pair) => value(pair, 1, count.name))},
+    {key: 'count_delta', title: `B − A ${count.title.toLowerCase()}`, kind: 'amount', byAmount: true,
+      help: `how many more B has ${per}`, cells: cells((pair) => delta(pair, count.name))},
   ];
 }
 
@@ -70,7 +70,7 @@ export function kernelPairModel(page) {
   const columns = [
     {key: 'name', aliases: ['kernel'], title: 'Kernel', kind: 'name', isName: true, cells: name, shorts: short},
     {key: 'category', aliases: ['cat'], title: 'Category', kind: 'category', cells: category},
-    ...pairColumns(page, pairs),
+    ...pairColumns(page, pairs, EVENT_COUNT),
   ];
   const model = pairModel(page, pairs, 'kernels, copies and memsets', columns,
     columns.map(({key}) => key).filter((key) => key !== 'count_delta'), (row) => [
@@ -100,7 +100,7 @@ export function opPairModel(page) {
     {key: 'op', aliases: ['name'], title: 'Op', kind: 'name', isName: true, cells: op},
     {key: 'shapes', aliases: ['dims'], title: 'Shapes', kind: 'name', cells: shapes},
     {key: 'category', aliases: ['cat'], title: 'Category', kind: 'category', cells: category},
-    ...pairColumns(page, pairs),
+    ...pairColumns(page, pairs, CALL_COUNT),
   ];
   const shown = ['op', 'shapes', 'a', 'b', 'delta', 'change', 'a_count', 'b_count'];
   const model = pairModel(page, pairs, 'ops with their shapes', columns, shown, (row) => [

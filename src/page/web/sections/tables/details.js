@@ -26,7 +26,7 @@ function listCell(text) {
 }
 
 // A list of rows with time: [[cells...], count, ns], the largest first.
-function timeList(title, heads, rows) {
+function timeList(title, heads, rows, counted = 'Count') {
   if (!rows.length) return null;
   const sorted = rows.sort((a, b) => b.ns - a.ns);
   const rest = sorted.slice(LISTED_ROWS);
@@ -34,7 +34,7 @@ function timeList(title, heads, rows) {
     element('td', {class: 'number', title: `${ns} ns`}, time(ns))];
   return detailBlock(title, element('table', {class: 'plain'},
     element('thead', {}, element('tr', {}, heads.map((head) => element('th', {scope: 'col'}, head)),
-      element('th', {scope: 'col', class: 'number'}, 'Count'), element('th', {scope: 'col', class: 'number'}, 'Time'))),
+      element('th', {scope: 'col', class: 'number'}, counted), element('th', {scope: 'col', class: 'number'}, 'Time'))),
     element('tbody', {}, sorted.slice(0, LISTED_ROWS).map(({cells, count, ns}) => element('tr', {},
       cells.map(listCell), numbers(count, ns))),
     rest.length > 0 && element('tr', {},
@@ -59,14 +59,14 @@ function sheetBlock(source, sheet, rows) {
       shown.map((row) => cell(column, row)))))));
 }
 
-// The sums of the work that belongs to a row, by a key.
-function listWork(work, has, keyOf) {
+// The sums of the work that belongs to a row, by a key. `counts` are numbers of the work.
+function listWork(work, has, keyOf, counts = work.count) {
   const found = new Map();
   for (let i = 0; i < work.ns.length; i++) {
     if (!has(work.call[i], work.kernel[i])) continue;
     const {key, cells} = keyOf(work.call[i], work.kernel[i]);
     if (!found.has(key)) found.set(key, {cells, count: 0, ns: 0});
-    found.get(key).count += work.count[i];
+    found.get(key).count += counts[i];
     found.get(key).ns += work.ns[i];
   }
   return [...found.values()];
@@ -110,12 +110,12 @@ export function opDetails(page, group, ids) {
   const places = listWork(page.work(0), has, (call) => {
     const cells = [modulePath(source, call), calls.get('python', call), calls.get('runtime', call)];
     return {key: cells.join('\u0000'), cells};
-  });
+  }, page.work(0).calls);
   const title = [calls.get('op', group.id), calls.get('shapes', group.id)].filter(Boolean).join(' ');
   return [
     nameBlock('Op and shapes', title),
     timeList('Kernels', ['Kernel'], launched),
-    timeList('Called from', ['Module', 'Python', 'Launched by'], places),
+    timeList('Called from', ['Module', 'Python', 'Launched by'], places, 'Calls'),
     sheetBlock(source, 'unified_perf_summary', new RooflineCells(source).match(group.id)),
   ];
 }

@@ -94,6 +94,13 @@ export class Grid {
     return sorting ? sortRows(rows, sorting.column, sorting.isDescending) : Uint32Array.from(rows);
   }
 
+  // What a table without rows says.
+  whyEmpty() {
+    const {noun, rows, place} = this.model;
+    if (!rows) return `No ${noun}${place || ''}.`;
+    return this.get('filter') ? `No ${noun} with this filter.` : `No ${noun} of the chosen category or text.`;
+  }
+
   showError(error) {
     this.error.hidden = !error;
     this.error.textContent = error ? `wrong filter: ${error}` : '';

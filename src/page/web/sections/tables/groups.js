@@ -26,14 +26,16 @@ class WorkGroup {
   constructor(id) {
     this.id = id;
     this.ns = 0;
-    this.count = 0;
+    this.count = 0; // kernels, copies and memsets
+    this.opCalls = 0;
     this.calls = new Largest(); // rows of page_calls (NaN: unknown)
     this.kernels = new Largest(); // rows of page_kernels
   }
 
-  add(call, kernel, count, ns) {
+  add(call, kernel, {count, calls, ns}) {
     this.ns += ns;
     this.count += count;
+    this.opCalls += calls;
     this.calls.add(call, ns);
     this.kernels.add(kernel, ns);
   }
@@ -45,7 +47,7 @@ function groupWork(work, keyOf) {
     const key = keyOf(work.call[i], work.kernel[i]);
     if (key === null) continue;
     if (!groups.has(key)) groups.set(key, new WorkGroup(key));
-    groups.get(key).add(work.call[i], work.kernel[i], work.count[i], work.ns[i]);
+    groups.get(key).add(work.call[i], work.kernel[i], {count: work.count[i], calls: work.calls[i], ns: work.ns[i]});
   }
   return [...groups.values()];
 }
@@ -67,6 +69,7 @@ export function opIds(calls) {
   });
 }
 
+// Work of no op is in none of them.
 export function groupByOp(work, ids) {
   return groupWork(work, (call) => (Number.isNaN(call) ? null : ids[call]));
 }

@@ -1,4 +1,4 @@
-// A sheet that both traces have, with rows and columns beside each other: of each number A, B, the difference and the
+// A sheet that both traces have, with rows and columns side by side: of each number A, B, the difference and the
 // change in percent.
 //
 // Rows are paired as far as their texts agree: first those with the same texts and numbers of device, stream and the

@@ -1,4 +1,4 @@
-// Kernels and ops as tables. Of two traces, both beside each other.
+// Kernels and ops as tables. Of two traces, both side by side.
 
 import {allHave, isComparison} from '../../compared.js';
 import {element} from '../../dom.js';

@@ -72,7 +72,7 @@ export function isNothing(value) {
   return value === null || value === undefined || Number.isNaN(value);
 }
 
-// The cell for people.
+// The cell as displayed.
 export function shownCell(column, row) {
   const value = column.cells[row];
   if (isNothing(value)) return NO_VALUE;

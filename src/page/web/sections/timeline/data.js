@@ -84,7 +84,10 @@ export class TimelineData {
     this.idleLeftOut = source.fact('idle_left_out') || 0; // ns of gaps that are too short for the page
     this.steps = this.readSteps(source.table('page_steps'));
     // Without steps in the trace there is one row without a name: the window.
-    this.hasNamedSteps = this.steps !== null && source.table('page_steps').column('name').some((name) => name !== null);
+    const hasAny = (column) => this.steps !== null &&
+      source.table('page_steps').column(column).some((cell) => cell !== null);
+    this.hasNamedSteps = hasAny('name');
+    this.hasPhases = hasAny('phase'); // steps of a server
     this.end = Math.max(1, source.fact('end') || 0, this.lastEnd());
     this.window = this.readWindow();
     this.exact = source.fact('exact_start') === null ? null : [source.fact('exact_start'), source.fact('exact_end')];

@@ -4,9 +4,9 @@
 // them: a kernel and the call that launched it share a correlation id and are the ends of a flow. Idle time and steps
 // are tracks of their own. Nothing here needs a document.
 //
-// What Perfetto asks for, besides valid JSON:
+// What Perfetto requires in addition to valid JSON:
 //  - Events of a thread nest or are apart. It drops one that begins in another and ends after it, as kernels of one
-//    stream do that start before the last one has ended. Such events are on threads beside their own.
+//    stream do that start before the last one has ended. Such events are on threads next to their own.
 //  - An end of a flow belongs to the event that is open at its time. So flows come after all events: of two lines with
 //    one time, the first in the file counts first.
 
@@ -17,7 +17,7 @@ const HOST_CATEGORIES = {op: 'cpu_op', call: 'cuda_runtime', python: 'python_fun
 const HOST_PID = 1000000; // numbers of processes: devices first, then hosts, then what gputally adds
 const EXTRA_PID = 2000000;
 const EVENTS_PER_PART = 2000; // events per string
-const BESIDE = 10000000; // between the numbers of a thread and of those beside it
+const BESIDE = 10000000; // between the numbers of a thread and of those next to it
 
 function microseconds(ns) {
   return Math.round(ns) / 1000;

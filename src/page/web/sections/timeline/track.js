@@ -108,7 +108,7 @@ function reachOf(end) {
 const MOST_TRACKS = 8;
 
 // Which of several parallel tracks each event of a stream belongs to, so that none covers another: {places, count}.
-// Events whose times overlap slightly stay beside each other: clocks of GPUs are not exact, and a kernel may start
+// Events whose times overlap slightly stay side by side: clocks of GPUs are not exact, and a kernel may start
 // before the one before it has ended. More than MOST_TRACKS events at a time share the last track.
 export function separateEvents(start, end) {
   const places = new Uint8Array(start.length);

@@ -1,4 +1,4 @@
-// One timeline: the lanes of one source on a canvas, with their labels beside it. Several views can share one time
+// One timeline: the lanes of one source on a canvas, with their labels next to it. Several views can share one time
 // scale (a comparison): they follow the same control, and `offset` turns its time into that of their trace.
 
 import {clear, element, onceAFrame} from '../../dom.js';
@@ -9,7 +9,7 @@ import {firstFolds, groupLanes, laneKey, laneRowAt, laneTrackAt, layoutRows, res
 import {AXIS_HEIGHT, TimelineScene, headHeight} from './scene.js';
 
 const LEAST_VIEW_HEIGHT = 220;
-const HIT_PIXELS = 2; // CSS pixels beside an event that still hit it
+const HIT_PIXELS = 2; // CSS pixels next to an event that still hit it
 
 export class TimelineView {
   // options: {offset, origin, title, heightShare}. control: see control.js.
@@ -235,7 +235,7 @@ export class TimelineView {
     const plural = (number, word) => `${thousands(number)} ${word}${number === 1 ? '' : 's'}`;
     const parts = [`${plural(streams.length, 'stream')} with ${count(streams)} GPU events`];
     if (threads.length) parts.push(`${plural(threads.length, 'host thread')} with ${count(threads)} events`);
-    if (data.hasNamedSteps) parts.push(plural(data.steps.length, 'step'));
+    if (data.hasNamedSteps) parts.push(plural(data.steps.length, data.hasPhases ? 'server step' : 'step'));
     return `${parts.join(', ')} in ${time(data.end)}. ${this.busyText()}`;
   }
 
