@@ -34,7 +34,7 @@ FEW = 2
 SECONDS_MAX = 600  # no command takes longer than a second: it waits for something
 CODE = re.compile("\x1b\\[[0-9;]*m")
 STATUS = re.compile("\r\x1b\\[K[^\r\n]*")  # the progress line, which is erased before anything else is printed
-CLOCK = re.compile(r"\d{4}-\d\d-\d\d[ T_]\d\d[:-]?\d\d[:-]?\d\d|\b\d{8}_\d{6}\b|\d+(\.\d+)? ?s(econds)?\b")
+CLOCK = re.compile(r"\d{4}-\d\d-\d\d[ T_]\d\d[:.-]?\d\d[:.-]?\d\d|\b\d{8}_\d{6}\b|\d+(\.\d+)? ?s(econds)?\b")
 FIXTURES = harness.FIXTURES
 
 
