@@ -68,8 +68,7 @@ static const struct {
     {"topk_kernels", SPECIAL, 0, 0, ROCPROF | NSYS, "0"},
     {"all_processes", FLAG, AT(all_processes), 0, ROCPROF},
     {"full_kernel_names", FLAG, AT(rocprof.full_names), 0, ROCPROF | NSYS},
-    /* Nsight Systems */
-    {"kernel_names", SPECIAL, 0, 0, NSYS},
+    {"kernel_names", SPECIAL, 0, 0, ROCPROF | NSYS},
     /* PyTorch */
     {"include_unlinked_kernels", FLAG, AT(pytorch.include_unlinked_kernels), 0, PYTORCH},
     {"linked_kernels_only", NEGATED_FLAG, AT(pytorch.include_unlinked_kernels), 0, PYTORCH},
@@ -146,6 +145,7 @@ gt_report_options gt_report_options_best(void)
     options.rocprof.merge_ranges = true;
     options.rocprof.gpu_window = true;
     options.rocprof.own_categories = true;
+    options.rocprof.full_names = true;
     options.all_comm_kernels = true;
     options.findings = true;
     options.detect_gpu = true;
@@ -238,6 +238,7 @@ static bool set_kernel_names(gt_report_options *options, const char *value)
     for (int kind = 0; kind < GT_KERNEL_NAME_KINDS; kind++)
         if (strcmp(names[kind], value) == 0) {
             options->kernel_names = (gt_kernel_name_kind)kind;
+            options->rocprof.full_names = kind == GT_KERNEL_NAMES_DEMANGLED;
             return true;
         }
     return false;

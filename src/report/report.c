@@ -157,6 +157,9 @@ static bool read_rocprof(gt_report *report, gt_stream *stream, const char *path,
     gt_read_options *read = &report->options.read;
     set_wanted(report);
     if (report->options.all_processes) read->wanted |= GT_WANT_ALL_PROCESSES;
+    if (report->options.kernel_names == GT_KERNEL_NAMES_MANGLED)
+        return gt_fail(error, "%s: only exports of Nsight Systems have mangled names; omit --kernel_names mangled",
+                       gt_trace_title(path));
     read->full_names = report->options.rocprof.full_names;
     gt_rocprof *run =
         stream ? gt_rocprof_read(stream, path, read, error) : gt_rocprof_read_folder(path, read, error);

@@ -44,7 +44,7 @@ typedef struct gt_report_options {
     bool detect_gpu;      /* roofline columns for the GPU that the trace names, unless one is given */
     gt_rocprof_options rocprof;
     bool all_processes;               /* of a rocprofv3 JSON file */
-    gt_kernel_name_kind kernel_names; /* of an Nsight Systems export */
+    gt_kernel_name_kind kernel_names; /* short ones become demangled with rocprof.full_names */
     gt_pytorch_options pytorch;
     const char *gpu_arch_platform, *gpu_arch_json_path; /* at most one of them */
     gt_peak_set gpu_peaks;                              /* of gpu_arch_platform */

@@ -151,6 +151,9 @@ def kernel_names(test):
     _, demangled, problems = sheets(test, path, "--kernel_names", "demangled")
     _, full, more = sheets(test, path, "--full_kernel_names")
     test.tally.add("--full_kernel_names is demangled", problems + more + ([] if demangled == full else ["differ"]))
+    _, best, problems = sheets(test, path, command="report")
+    test.tally.add("report: demangled names",
+                   problems + differs(best, "kernel_summary", [row[:1] for row in demangled["kernel_summary"][1]], ["name"]))
     outcome = harness.run([test.binary, "nsys", path, "--kernel_names", "x"])
     test.tally.add("--kernel_names x", [] if outcome.code == 2 and "invalid choice: 'x'" in outcome.stderr else [outcome.stderr])
 

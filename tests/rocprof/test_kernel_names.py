@@ -73,6 +73,11 @@ def check_format(tally, binary, folder, kind, run):
     tally.add(f"{kind}: no warning with full names", [stderr] if "short names" in stderr else [])
     same = short["kernel_summary_by_category"] == full["kernel_summary_by_category"]
     tally.add(f"{kind}: categories are the same", [] if same else [str(full["kernel_summary_by_category"])])
+    for options, wanted in (((), full), (("--kernel_names", "short"), short)):
+        done = harness.run([binary, "report", os.path.join(folder, kind), "--output_csvs_dir", os.path.join(folder, "best"), *options])
+        best = harness.read_csv(os.path.join(folder, "best", "kernel_summary.csv"))
+        rows = [[row[:2] for row in table[1]] for table in (wanted["kernel_summary"], best)]
+        tally.add(f"{kind}: report {' '.join(options)}", done.problems() + ([] if rows[0] == rows[1] else [f"{rows[0][:3]}, {rows[1][:3]}"]))
     names = {row[0] for row in full["kernel_details"][1]}
     tally.add(f"{kind}: kernel_details", [] if names == {k.formatted for k in ran} else [str(sorted(names)[:3])])
 

@@ -18,12 +18,11 @@ static const gt_option_group report_group = {"Sheets", report_options, GT_LENGTH
 
 static const gt_option name_options[] = {
     {"kernel_names", GT_OPTION_STRING, "KIND", NULL,
-     "show these names of kernels of an Nsight Systems export: short (the default), demangled (with "
-     "arguments "
-     "and template parameters) or mangled",
+     "show these names of kernels: short (the default of `gputally nsys`), demangled (with arguments and "
+     "template parameters; the default of `gputally report`) or, of an Nsight Systems export, mangled",
      .choices = "short|demangled|mangled"},
 };
-const gt_option_group gt_nsys_group = {"Nsight Systems", name_options, GT_LENGTH(name_options)};
+const gt_option_group gt_nsys_group = {"Names of kernels", name_options, GT_LENGTH(name_options)};
 
 const gt_syntax gt_nsys_syntax = {
     .groups = {&report_group, &gt_nsys_group, &gt_communication_group, &gt_short_kernel_group,

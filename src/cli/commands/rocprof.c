@@ -26,7 +26,7 @@ static const gt_option report_options[] = {
      "read all processes of a JSON file, not only the first (other formats: always all)"},
     {"full_kernel_names", GT_OPTION_FLAG, NULL, NULL,
      "show the full names of kernels, with arguments and template parameters, so that kernels with the same "
-     "short name get rows of their own"},
+     "short name get rows of their own (the default of `gputally report`)"},
 };
 const gt_option_group gt_rocprof_group = {"rocprofv3 sheets", report_options, GT_LENGTH(report_options)};
 
