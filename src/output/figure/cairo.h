@@ -19,7 +19,11 @@
     F(surface_finish)                                                                                        \
     F(surface_status)                                                                                        \
     F(surface_destroy)                                                                                       \
-    F(surface_write_to_png_stream)                                                                           \
+    F(surface_flush)                                                                                         \
+    F(image_surface_get_data)                                                                                \
+    F(image_surface_get_stride)                                                                              \
+    F(image_surface_get_width)                                                                               \
+    F(image_surface_get_height)                                                                              \
     F(status_to_string)                                                                                      \
     F(create)                                                                                                \
     F(destroy)                                                                                               \

@@ -4,6 +4,7 @@
 #include "base/buffer.h"
 #include "base/memory.h"
 #include "output/figure/cairo.h"
+#include "output/figure/png.h"
 #include "output/file.h"
 
 #include <math.h>
@@ -19,7 +20,7 @@ enum { SIDE_MAX = 32000 };             /* pixels; Cairo's own limit is 32767 */
 struct gt_figure {
     const gt_cairo *cairo;
     gt_figure_format format;
-    gt_buffer document; /* what Cairo has written of a PDF or SVG */
+    gt_buffer document; /* the file */
     cairo_surface_t *surface;
     cairo_t *context;
     double width, height;
@@ -104,10 +105,27 @@ double gt_figure_height(const gt_figure *figure)
 
 /* ---- writing ---- */
 
-static cairo_status_t write_bytes(void *file, const unsigned char *bytes, unsigned len)
+static gt_pixels pixels_of(const gt_figure *figure)
 {
-    gt_file_write(file, bytes, len);
-    return CAIRO_STATUS_SUCCESS; /* the file keeps the failure */
+    const gt_cairo *cairo = figure->cairo;
+    return (gt_pixels){.rows = cairo->image_surface_get_data(figure->surface),
+                       .width = (uint32_t)cairo->image_surface_get_width(figure->surface),
+                       .height = (uint32_t)cairo->image_surface_get_height(figure->surface),
+                       .stride = (uint32_t)cairo->image_surface_get_stride(figure->surface)};
+}
+
+static cairo_status_t finish(gt_figure *figure)
+{
+    const gt_cairo *cairo = figure->cairo;
+    cairo_status_t status = cairo->status(figure->context);
+    if (status != CAIRO_STATUS_SUCCESS) return status;
+    if (figure->format == GT_FIGURE_PNG) {
+        cairo->surface_flush(figure->surface);
+        gt_png_encode(&figure->document, pixels_of(figure));
+    } else {
+        cairo->surface_finish(figure->surface);
+    }
+    return cairo->surface_status(figure->surface);
 }
 
 bool gt_figure_write(gt_figure *figure, gt_output *output, const char *path, gt_error *error)
@@ -115,14 +133,8 @@ bool gt_figure_write(gt_figure *figure, gt_output *output, const char *path, gt_
     const gt_cairo *cairo = figure->cairo;
     gt_file file;
     if (!gt_file_open(&file, output, path, error)) return false;
-    cairo_status_t status = cairo->status(figure->context);
-    if (status == CAIRO_STATUS_SUCCESS && figure->format == GT_FIGURE_PNG) {
-        status = cairo->surface_write_to_png_stream(figure->surface, write_bytes, &file);
-    } else if (status == CAIRO_STATUS_SUCCESS) {
-        cairo->surface_finish(figure->surface);
-        status = cairo->surface_status(figure->surface);
-        gt_file_write(&file, figure->document.bytes, figure->document.len);
-    }
+    cairo_status_t status = finish(figure);
+    gt_file_write(&file, figure->document.bytes, figure->document.len);
     bool written = gt_file_close(&file, error);
     if (status != CAIRO_STATUS_SUCCESS)
         return gt_fail(error, "cannot draw %s: %s", path, cairo->status_to_string(status));
