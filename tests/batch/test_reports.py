@@ -566,7 +566,7 @@ def cases(binary):
     yield Case("ranks that disagree", two_ranks_with_collectives(binary, mismatch=True))
     yield Case("a damaged rank", damaged_rank(binary))
     yield Case("traces without kernels", no_kernels(binary))
-    for seed in range(24):
+    for seed in harness.seeds(24):
         yield Case(f"damage, seed {seed}", damage(binary, seed))
     yield Case("replay with tools", replay_with_tools(binary))
     yield Case("replay from logs", replay_with_log(binary))

@@ -25,6 +25,20 @@ FIXTURES = os.path.join(ROOT, "tests", "fixtures")
 # where the setting is empty, and scripts/test says so.
 CONFORMANCE_TRACES = os.path.join(os.environ.get("GPUTALLY_CONFORMANCE") or "no-conformance-folder", "traces")
 LONG = bool(os.environ.get("GPUTALLY_LONG_TESTS"))  # make test LONG=1: all cases of tests that otherwise try some of them
+LARGE = 250_000  # bytes of a compressed trace that takes Python seconds to read
+
+
+def seeds(*limits):
+    """range(*limits), or its first third: each random case is like the others."""
+    whole = range(*limits)
+    return whole if LONG else whole[:(len(whole) + 2) // 3]
+
+
+def not_large(paths):
+    """Without the traces that are read only with LONG=1: what is tested on them is tested on smaller ones of each kind."""
+    return [path for path in paths if LONG or os.path.getsize(path) < LARGE]
+
+
 IS_SANITIZED = "ASAN_OPTIONS" in os.environ  # make asan sets it; clean_environment gives it to every program
 csv.field_size_limit(1 << 30)
 SANITIZER = re.compile(r"(Address|UndefinedBehavior|Leak|Thread|Memory)Sanitizer|runtime error:")

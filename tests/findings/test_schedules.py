@@ -13,7 +13,7 @@ import os
 import random
 import sys
 
-from tests.common.harness import CONFORMANCE_TRACES, Case, run, run_cases
+from tests.common.harness import CONFORMANCE_TRACES, Case, not_large, run, run_cases, seeds
 from tests.findings import reference_schedule
 
 CALLS = ["cudaLaunchKernel", "cudaLaunchKernelExC", "cuLaunchKernel", "hipModuleLaunchKernel", "cudaMemcpyAsync", "cudaMemcpy",
@@ -83,10 +83,10 @@ def compare_real(binary, folder, path):
 
 
 def cases():
-    for seed in range(60):
+    for seed in seeds(60):
         yield Case(f"random {seed}", compare_random, seed)
     faults = os.path.join(os.path.dirname(os.path.dirname(CONFORMANCE_TRACES)), "faults")
-    for path in sorted(glob.glob(os.path.join(CONFORMANCE_TRACES, "*.json.gz")) + glob.glob(os.path.join(faults, "*.json.gz"))):
+    for path in not_large(sorted(glob.glob(os.path.join(CONFORMANCE_TRACES, "*.json.gz")) + glob.glob(os.path.join(faults, "*.json.gz")))):
         if not os.path.basename(path).startswith("rocprof"):
             yield Case(os.path.basename(path), compare_real, path)
 

@@ -13,7 +13,7 @@ import json
 import os
 import sys
 
-from tests.common.harness import CONFORMANCE_TRACES, FIXTURES, Case, files_under, run, run_cases
+from tests.common.harness import CONFORMANCE_TRACES, FIXTURES, Case, files_under, run, run_cases, seeds
 from tests.findings import reference_schedule, small_traces
 from tests.findings.test_schedules import random_trace
 
@@ -525,7 +525,7 @@ def cases():
     yield Case("several variants", check_variants)
     yield Case("JAX", check_jax)
     yield Case("JSON and Markdown", check_documents)
-    for seed in range(25):
+    for seed in seeds(25):
         yield Case(f"random {seed}", check_random, seed)
     fixtures = sorted(glob.glob(os.path.join(FIXTURES, "pytorch", "*.json.gz")))
     for a, b in zip(fixtures, fixtures[1:] + fixtures[:1]):

@@ -14,7 +14,7 @@ import random
 import sys
 
 from tests.hta import reference_sheets
-from tests.common.harness import CONFORMANCE_TRACES, FIXTURES, ROOT, Case, read_csv, run, run_cases
+from tests.common.harness import CONFORMANCE_TRACES, FIXTURES, ROOT, Case, not_large, read_csv, run, run_cases, seeds
 
 NAMES = ["gemm", "void at::native::elementwise<1>", "ncclDevKernel_AllReduce", "void rcclGenericKernel<1>", "hipKernel",
          "Memcpy HtoD (Pageable -> Device)", "Memset (Device)", "dma_copy", "softmax_dma", "cross_device_reduce_1stage",
@@ -273,17 +273,17 @@ def cases(binary):
         yield Case(os.path.basename(path) + ", HTA, all steps", of_trace(
             binary, path, ("--extra_hta_times", "--extra_last_step"), hta_times=True, last_step=True))
         yield Case(os.path.basename(path) + ", compared with gpu_timeline", agrees_with_timeline(binary, path))
-    for seed in range(40):
+    for seed in seeds(40):
         yield Case(f"synthetic, seed {seed}", of_synthetic(binary, seed))
-    for seed in range(40, 60):
+    for seed in seeds(40, 60):
         yield Case(f"synthetic with options, seed {seed}", of_synthetic(
             binary, seed, ("--extra_hta_times", "--extra_kernel_delay_us", "5", "--extra_max_queue_length", "3"),
             hta_times=True, delay=5, limit=3))
-    for seed in range(80, 88):
+    for seed in seeds(80, 88):
         yield Case(f"synthetic, external ids, seed {seed}", by_external_id(binary, seed))
-    for seed in range(88, 96):
+    for seed in seeds(88, 96):
         yield Case(f"synthetic, steps as ops, seed {seed}", steps_as_ops(binary, seed))
-    for seed in range(60, 70):
+    for seed in seeds(60, 70):
         yield Case(f"synthetic compared with gpu_timeline, seed {seed}", agrees_with_timeline(binary, None, seed))
     for threads in (1, 3):
         yield Case(f"ranks, {threads} threads", of_ranks(binary, None, threads))
@@ -298,9 +298,9 @@ def cases(binary):
     yield Case("ranks, some with pids, text first", of_ranks(binary, None, 2, {0: process_without_number,
                                                                                3: device_of_process}))
     traces = sorted(glob.glob(os.path.join(CONFORMANCE_TRACES, "h*__*.json.gz")) + glob.glob(os.path.join(CONFORMANCE_TRACES, "mi*__*.json.gz")))
-    for path in traces:
+    for path in not_large(traces):
         yield Case(os.path.basename(path) + ", HTA", of_trace(binary, path, ("--extra_hta_times",), hta_times=True))
-    for path in sorted(glob.glob(os.path.join(CONFORMANCE_TRACES, "*.json.gz"))):
+    for path in not_large(sorted(glob.glob(os.path.join(CONFORMANCE_TRACES, "*.json.gz")))):
         if "rocprof" not in path:
             yield Case(os.path.basename(path) + ", compared with gpu_timeline", agrees_with_timeline(binary, path))
     ranks4 = sorted(glob.glob(os.path.join(CONFORMANCE_TRACES, "ranks4", "rank*_trace.json.gz")))

@@ -703,7 +703,7 @@ static void errors_are_messages(void **state)
 
 /* ---- four threads ---- */
 
-enum { THREADS = 4, ROUNDS = 5 };
+enum { THREADS = 4, ROUNDS = 3 };
 
 typedef struct host_thread {
     pthread_t thread;
@@ -1214,7 +1214,7 @@ static void a_small_stack_is_enough(void **state)
 
 /* ---- every allocation fails once ---- */
 
-enum { SAMPLE = 150, LARGE_SAMPLE = 25 };
+enum { SAMPLE = 60, LARGE_SAMPLE = 10 };
 
 /* Allocation number N fails. False if there are fewer. */
 static bool fail_at(const report_case *c, long number, bool onwards, uint64_t expected, long *errors)

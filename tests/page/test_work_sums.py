@@ -196,8 +196,8 @@ def cases():
         find(shared, "..", "..", "faults", "*.json.gz")
     rocprof = find(harness.FIXTURES, "rocprof", "*.json") + find(shared, "rocprof*.json.gz")
     jax = find(harness.FIXTURES, "jax", "*.gz") + find(shared, "jax", "*", "*.pb")
-    return [harness.Case(os.path.relpath(path, harness.ROOT), check, path)
-            for check, paths in ((check_pytorch, pytorch), (check_rocprof, rocprof), (check_jax, jax)) for path in paths]
+    return [harness.Case(os.path.relpath(path, harness.ROOT), check, path) for check, paths in
+            ((check_pytorch, pytorch), (check_rocprof, rocprof), (check_jax, jax)) for path in harness.not_large(paths)]
 
 
 if __name__ == "__main__":

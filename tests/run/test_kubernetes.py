@@ -62,7 +62,7 @@ class Place:
     def environment(self, **more):
         env = {k: v for k, v in os.environ.items() if not k.startswith(("GPUTALLY", "KUBE"))}
         env.update({"PATH": self.bin + ":" + os.environ["PATH"], "KUBECONFIG": self.kubeconfig, "HOME": self.path, "TZ": "UTC",
-                    "GPUTALLY_K8S_POLL_SECONDS": "0.2", "ASAN_OPTIONS": "detect_leaks=0", **more})
+                    "GPUTALLY_K8S_POLL_SECONDS": "0.4", "ASAN_OPTIONS": "detect_leaks=0", **more})
         return env
 
     def words(self, context, *words, image="img:1"):
