@@ -59,7 +59,7 @@ def a_run_under_nsys(binary):
         equal((kinds[f"{HOST}_{pid}.nsys-rep"], kinds[f"{HOST}_{pid}.sqlite"]), ("nsys report", "nsys export"))
         equal((record["profiler"]["kind"], record["machine"]["profiler"]), ("nsys", {"name": "nsys", "version": "2025.1.3.140"}))
         rows = sheet(p.file("x_perf_report.xlsx"), "kernel_summary")
-        equal([list(r.values())[:3] for r in rows], [["gemm", 2, 20], ["copy", 1, 5]])  # name, count, mean in µs
+        equal([list(r.values())[:3] for r in rows], [["void gemm<float>(float*)", 2, 20], ["void copy(int*)", 1, 5]])  # name, count, mean in µs
         assert os.path.exists(p.file("x_perf_report.html"))
 
 

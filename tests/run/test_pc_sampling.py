@@ -30,14 +30,14 @@ def test(function):
     return function
 
 
-def expected_rows(processes, samples, dispatches, stochastic):
+def expected_rows(processes, samples, dispatches, stochastic, names="truncated"):
     """The sheet, counted from what hip_program.py does."""
     counts, stalls = collections.Counter(), collections.defaultdict(collections.Counter)
     for rank in range(processes):
         process = hip_program.make_process(rank, 1, dispatches + rank, [])
         for number in range(samples):
             instruction, comment, issued, _, reason = hip_program.sample(number)
-            kernel = generate_run.KERNELS[process.dispatches[number % len(process.dispatches)].kernel].truncated
+            kernel = getattr(generate_run.KERNELS[process.dispatches[number % len(process.dispatches)].kernel], names)
             key = (kernel, instruction, comment if instruction else "")
             counts[key] += 1
             if not issued:
@@ -98,10 +98,10 @@ def both_methods_in_both_formats(binary):
                                             f"--pc-sampling-interval {interval} --output-format {form}"),
                                  *p.program(processes=processes, samples=100))
                     equal((done.returncode, "no PC samples" in done.stderr), (0, False))
-                    for command in ("rocprof", "report"):
+                    for command, names in (("rocprof", "truncated"), ("report", "formatted")):
                         header, rows = sheet(p, "rocprof_output/latest", command)
                         equal(header, COLUMNS + STALL_COLUMNS * (method == "stochastic"))
-                        same(rows, expected_rows(processes, 100, 20, method == "stochastic"))
+                        same(rows, expected_rows(processes, 100, 20, method == "stochastic", names))
 
 
 @test
