@@ -128,6 +128,16 @@ static bool wants_schedule(const gt_report_options *options)
     return options->findings || options->page;
 }
 
+static bool wants_serving_sheets(const gt_report_options *options)
+{
+    return options->pytorch.serving_sheets && options->pytorch.extra_sheets;
+}
+
+static bool wants_steps(const gt_report_options *options)
+{
+    return wants_schedule(options) || wants_serving_sheets(options);
+}
+
 /* The GPU that the user names. */
 static bool choose_gpu(gt_report *report, gt_error *error)
 {
@@ -412,7 +422,7 @@ static void detect_gpu(gt_report *report)
 typedef struct pytorch_halves {
     gt_report *report;
     gt_event_view trace;    /* for the findings: as it was read, with strings of their own */
-    gt_step_list *steps;    /* of the trace; NULL: not needed */
+    gt_step_list *steps;    /* of the trace; NULL: not needed, or not yet found */
     gt_graphs *graphs;      /* that the trace replays; NULL: none, or not wanted */
     gt_store *frames;       /* those of the trace, until the schedule has them; NULL: none */
     gt_table_list findings; /* their sheets */
@@ -422,9 +432,29 @@ typedef struct pytorch_halves {
     gt_error *error;
 } pytorch_halves;
 
+static void warn_about_capture(const gt_step_list *steps)
+{
+    char batch[40] = "";
+    if (steps->capture_batch != GT_STEP_UNKNOWN)
+        snprintf(batch, sizeof batch, " (batch %lld)", (long long)steps->capture_batch);
+    gt_warn("this is a graph capture%s: its kernels did not run, so times say nothing; give it with "
+            "--capture_folder to the report on a trace that replays the graph",
+            batch);
+}
+
+static void add_serving_sheets(pytorch_halves *halves)
+{
+    if (!wants_serving_sheets(&halves->report->options)) return;
+    gt_serving_add_sheets(halves->steps, &halves->trace, &halves->serving);
+    if (halves->graphs) gt_report_add_graph_sheets(halves->graphs, &halves->trace, &halves->serving);
+}
+
 static void make_findings(pytorch_halves *halves)
 {
     gt_report *report = halves->report;
+    if (!wants_steps(&report->options)) return;
+    if (!halves->steps) halves->steps = gt_step_list_find(&halves->trace);
+    add_serving_sheets(halves);
     if (!wants_schedule(&report->options)) return;
     const gt_findings_options options = {.gpu = report->options.pytorch.gpu_arch,
                                          .is_cut_off = halves->trace.facts->is_cut_off};
@@ -480,7 +510,7 @@ static void make_both(pytorch_halves *halves)
     const gt_pytorch_options *options = &halves->report->options.pytorch;
     /* Rows that are added move the arrays that the findings read. */
     bool moves = options->pseudo_ops || options->extension || options->captures;
-    if (!moves && wants_schedule(&halves->report->options)) {
+    if (!moves && wants_steps(&halves->report->options)) {
         gt_parallel_each(2, make_half, halves);
         return;
     }
@@ -488,23 +518,15 @@ static void make_both(pytorch_halves *halves)
     make_others(halves);
 }
 
-static void warn_about_capture(const gt_step_list *steps)
-{
-    char batch[40] = "";
-    if (steps->capture_batch != GT_STEP_UNKNOWN)
-        snprintf(batch, sizeof batch, " (batch %lld)", (long long)steps->capture_batch);
-    gt_warn("this is a graph capture%s: its kernels did not run, so times say nothing; give it with "
-            "--capture_folder to the report on a trace that replays the graph",
-            batch);
-}
-
-/* The ops of replayed graphs, which become part of the trace. So it is linked here, before both halves. */
+/* The steps, and the ops of the graphs that they replay, which become part of the trace. So it is linked here,
+ * before both halves. */
 static bool find_graphs(pytorch_halves *halves)
 {
     gt_report *report = halves->report;
     const gt_pytorch_options *options = &report->options.pytorch;
+    halves->steps = gt_step_list_find(&halves->trace);
     bool has_graphs = halves->steps->graph_launches != 0;
-    if (!options->graph_ops || (!has_graphs && !options->eager_trace_count)) return true;
+    if (!has_graphs && !options->eager_trace_count) return true;
     gt_module_frames modules = {0};
     if (has_graphs) modules = gt_module_frames_find(&halves->trace);
     link_trace(report);
@@ -516,19 +538,15 @@ static bool find_graphs(pytorch_halves *halves)
     return found;
 }
 
-/* The steps and graphs of the trace, and the sheets of servers. */
-static bool find_steps(pytorch_halves *halves)
+/* Whether ops of graphs may become part of the trace: where a name says so, or they were asked for. */
+static bool may_replay(const pytorch_halves *halves)
 {
-    const gt_report *report = halves->report;
-    bool wants_sheets = report->options.pytorch.serving_sheets && report->options.pytorch.extra_sheets;
-    if (!wants_schedule(&report->options) && !wants_sheets) return true;
-    halves->steps = gt_step_list_find(&halves->trace);
-    if (halves->steps->is_capture) warn_about_capture(halves->steps);
-    if (!find_graphs(halves)) return false;
-    if (!wants_sheets) return true;
-    gt_serving_add_sheets(halves->steps, &halves->trace, &halves->serving);
-    if (halves->graphs) gt_report_add_graph_sheets(halves->graphs, &halves->trace, &halves->serving);
-    return true;
+    const gt_pytorch_options *options = &halves->report->options.pytorch;
+    if (!options->graph_ops || !wants_steps(&halves->report->options)) return false;
+    bool found = options->eager_trace_count != 0;
+    for (uint32_t id = 0; id < gt_interner_count(halves->trace.strings) && !found; id++)
+        found = gt_is_graph_launch(gt_interner_get(halves->trace.strings, id));
+    return found;
 }
 
 /* Moves the sheets to the report. Those of the findings come first, then those of servers. */
@@ -539,7 +557,10 @@ static void join_halves(pytorch_halves *halves, gt_interner *strings)
         gt_table_use_strings(halves->findings.items[i], strings);
         gt_table_list_add(tables, halves->findings.items[i]);
     }
-    for (size_t i = 0; i < halves->serving.count; i++) gt_table_list_add(tables, halves->serving.items[i]);
+    for (size_t i = 0; i < halves->serving.count; i++) {
+        gt_table_use_strings(halves->serving.items[i], strings);
+        gt_table_list_add(tables, halves->serving.items[i]);
+    }
     if (halves->report->kernel_categories) gt_table_use_strings(halves->report->kernel_categories, strings);
     for (size_t i = 0; i < halves->others.count; i++) gt_table_list_add(tables, halves->others.items[i]);
     gt_free(halves->findings.items);
@@ -555,9 +576,10 @@ static bool make_pytorch_tables(gt_report *report, gt_error *error)
     pytorch_halves halves = {.report = report, .trace = *gt_report_events(report), .error = error};
     gt_interner *strings = halves.trace.strings;
     halves.frames = gt_pytorch_read_take_frames(report->read);
-    bool found = find_steps(&halves);
+    bool found = !may_replay(&halves) || find_graphs(&halves);
     halves.trace.strings = gt_interner_copy(strings);
     if (found) make_both(&halves);
+    if (halves.steps && halves.steps->is_capture) warn_about_capture(halves.steps);
     gt_store_free(halves.frames);
     gt_graphs_free(halves.graphs);
     gt_step_list_free(halves.steps);

@@ -1,6 +1,7 @@
 /* The graph launches of each step of an inference server. */
 #include "analysis/captures/captures.h"
 
+#include "analysis/serving/step_list.h"
 #include "analysis/serving/serving.h"
 #include "base/memory.h"
 
@@ -10,8 +11,7 @@ static gt_row_list list_launches(const gt_event_view *trace)
 {
     gt_row_list found = {0};
     for (uint32_t row = 0; row < trace->recorded; row++)
-        if (gt_kind_is_host(trace->kind[row]) &&
-            gt_str_contains_nocase(gt_event_name(trace, row), "graphlaunch"))
+        if (gt_kind_is_host(trace->kind[row]) && gt_is_graph_launch(gt_event_name(trace, row)))
             GT_PUSH(found.items, found.count, found.capacity, row);
     gt_order_rows(found.items, found.count, trace->start_us);
     return found;

@@ -27,10 +27,19 @@ static bool is_call(uint8_t kind)
     return kind == GT_KIND_RUNTIME || kind == GT_KIND_DRIVER;
 }
 
-static gt_launch_calls list_calls(const gt_event_view *trace)
+static size_t list_ids(const void *context, size_t begin, size_t end, int64_t *ids)
+{
+    const int64_t *of_ops = context;
+    size_t count = 0;
+    for (size_t i = begin; i < end; i++)
+        if (of_ops[i] > 0) ids[count++] = of_ops[i];
+    return count;
+}
+
+static gt_launch_calls list_calls(const gt_event_view *trace, const int64_t *of_ops, size_t ops)
 {
     enum { BATCH = 4096 };
-    gt_launch_calls calls = {0};
+    gt_launch_calls calls = gt_launch_calls_of_slots(gt_id_slots_new(ops, list_ids, of_ops));
     int64_t ids[BATCH];
     for (size_t begin = 0; begin < trace->recorded; begin += BATCH) {
         size_t end = begin + BATCH < trace->recorded ? begin + BATCH : trace->recorded;
@@ -43,13 +52,18 @@ static gt_launch_calls list_calls(const gt_event_view *trace)
     return calls;
 }
 
+bool gt_is_graph_launch(gt_str call)
+{
+    return gt_str_contains_nocase(call, "graphlaunch");
+}
+
 static void set_call(gt_step_list *list, const gt_event_view *trace, gt_listed_op *op, uint32_t call)
 {
     op->call = call;
     if (call == GT_NO_EVENT) return;
     op->call_ns = gt_step_ns(list, trace->start_us[call]);
     op->lane = gt_event_lane(trace, call);
-    op->in_graph = gt_str_contains_nocase(gt_event_name(trace, call), "graphlaunch");
+    op->in_graph = gt_is_graph_launch(gt_event_name(trace, call));
 }
 
 static void find_ops(gt_step_list *list, const gt_event_view *trace)
@@ -57,11 +71,11 @@ static void find_ops(gt_step_list *list, const gt_event_view *trace)
     gt_row_list rows = gt_rows_where(trace->recorded, is_gpu_event, trace);
     gt_order_rows(rows.items, rows.count, trace->start_us);
     if (rows.count) list->base_ns = gt_step_base_ns(trace->start_us[rows.items[0]]);
-    gt_launch_calls calls = list_calls(trace);
     int64_t *ids = gt_alloc(rows.count * sizeof *ids);
     uint32_t *grids = gt_alloc(rows.count * sizeof *grids);
     gt_store_ints_at(trace->store, GT_EVENT_CORRELATION, rows.items, rows.count, ids);
     gt_store_string_ids_at(trace->store, GT_EVENT_GRID, rows.items, rows.count, grids);
+    gt_launch_calls calls = list_calls(trace, ids, rows.count);
     list->op_count = rows.count;
     list->ops = gt_alloc_zero(rows.count, sizeof *list->ops);
     for (size_t i = 0; i < rows.count; i++) {

@@ -157,6 +157,9 @@ typedef struct gt_step_list {
 gt_step_list *gt_step_list_find(const gt_event_view *trace);
 void gt_step_list_free(gt_step_list *list);
 
+/* Whether a call of this name replays a graph. */
+bool gt_is_graph_launch(gt_str call);
+
 /* Whether any step is of a server or of generation: not only those of training loops. */
 bool gt_step_list_serves(const gt_step_list *list);
 /* The step of an op by its row in the trace; GT_OUTSIDE_STEPS. */

@@ -3,6 +3,7 @@
 #define GT_TRACE_PYTORCH_GPU_EVENTS_H
 
 #include "base/map.h"
+#include "trace/id_slots.h"
 #include "trace/pytorch/pytorch.h"
 
 /* ---- types ---- */
@@ -31,10 +32,12 @@ uint32_t gt_first_launch(const gt_event_view *trace);
 
 /* Finds the call that launched a GPU event by their common id. Profilers may give one id to several calls;
  * then it is the first of those that fit best. Ids of different groups, such as processes, have nothing in
- * common. {0} is empty. */
+ * common. {0} is empty; with the slots of the ids of all GPU events, calls of other ids are left out, groups
+ * do not count, and nothing is hashed. */
 enum { GT_GPU_KINDS = GT_KIND_MEMSET - GT_KIND_KERNEL + 1 };
 typedef struct gt_launch_calls {
-    gt_map places; /* from id and group to an index into items */
+    gt_map places;     /* from id and group to an index into items */
+    gt_id_slots slots; /* the same by id; no slots: not known */
     struct gt_launch_candidates {
         uint32_t rows[GT_GPU_KINDS]; /* the best call for each kind of GPU event */
         int8_t fits[GT_GPU_KINDS];   /* its gt_launch_fit */
@@ -44,6 +47,7 @@ typedef struct gt_launch_calls {
     int8_t last_fits[GT_GPU_KINDS]; /* ... and its gt_launch_fit for each kind */
 } gt_launch_calls;
 
+gt_launch_calls gt_launch_calls_of_slots(gt_id_slots slots); /* which are freed with it */
 /* Adds a runtime or driver call. Calls must be added in file order. The name must stay where it is. */
 void gt_launch_calls_add(gt_launch_calls *calls, int64_t id, uint64_t group, uint32_t row, gt_str name);
 /* The row of the call, GT_NO_EVENT if there is none. */
