@@ -368,7 +368,7 @@ def several_processes():
 def cases():
     for path in sorted(glob.glob(os.path.join(harness.FIXTURES, "pytorch", "*.json.gz"))):
         yield harness.Case(os.path.basename(path)[:-8], check_trace, path)
-    for path in sorted(glob.glob(os.path.join(harness.CONFORMANCE_TRACES, "*Qwen*.json.gz"))):
+    for path in harness.not_large(sorted(glob.glob(os.path.join(harness.CONFORMANCE_TRACES, "*Qwen*.json.gz")))):
         yield harness.Case(os.path.basename(path)[:-8], check_trace, path)
     for path in sorted(glob.glob(os.path.join(harness.CONFORMANCE_TRACES, "mi300__resnet_act*.json.gz")) + glob.glob(
             os.path.join(harness.CONFORMANCE_TRACES, "perf_model__normalization*.json.gz"))):
