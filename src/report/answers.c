@@ -306,6 +306,33 @@ static void print_serving(const gt_answers *a, const gt_terminal *terminal)
     }
 }
 
+/* What clients measured of requests, and what the trace explains of it. The rows of a latency follow each
+ * other; the last one is what it does not explain. */
+static void print_requests(const gt_answers *a, const gt_terminal *terminal)
+{
+    const gt_table *parts = gt_answers_sheet(a, GT_SHEET_SERVING_REQUEST_PARTS);
+    gt_buffer line = {0};
+    double sum_ms = 0;
+    for (size_t row = 0; parts && row < parts->row_count; row++) {
+        gt_str latency = gt_answers_cell(parts, GT_COL_LATENCY, row);
+        gt_str part = gt_answers_cell(parts, GT_COL_PART, row);
+        double ms = gt_answers_value(parts, GT_COL_MS, row);
+        sum_ms += ms;
+        if (!gt_str_equals(part, "not_in_trace")) {
+            if (ms >= smallest_shown_ms)
+                gt_buffer_add_format(&line, "%s%.*s %.2f", line.len ? ", " : "", (int)part.len, part.bytes,
+                                     ms);
+            continue;
+        }
+        print_line(terminal, INDENT, 3, "%.*s: mean %.2f ms = %s%snot in the trace %.2f (%.0f%%)",
+                   (int)latency.len, latency.bytes, sum_ms, gt_buffer_str(&line).bytes, line.len ? ", " : "",
+                   ms, gt_answers_value(parts, GT_COL_PCT, row));
+        line.len = 0;
+        sum_ms = 0;
+    }
+    gt_buffer_free(&line);
+}
+
 /* Failures come before warnings, and notes last. All failures are shown: any of them may be why nothing else
  * counts. */
 static void print_trust(const gt_answers *a, const gt_terminal *terminal, size_t checks_max)
@@ -440,6 +467,7 @@ void gt_answers_print(const gt_answers *a, const gt_terminal *terminal, const gt
 {
     print_header(a, terminal);
     print_serving(a, terminal);
+    print_requests(a, terminal);
     print_trust(a, terminal, limits->checks);
     print_findings(a, terminal, limits);
     print_idle(a, terminal);

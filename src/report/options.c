@@ -98,6 +98,7 @@ static const struct {
     {"phase_detection_method", SPECIAL, 0, 0, PYTORCH},
     {"decode_threshold", INT, AT(pytorch.phase_options.decode_threshold), 0, PYTORCH},
     {"eager_trace", SPECIAL, 0, 0, PYTORCH},
+    {"serving", STRING, AT(serving_file), 0, PYTORCH},
     {"no_graph_ops", NEGATED_FLAG, AT(pytorch.graph_ops), 0, PYTORCH},
     {"extra", FLAG, AT(pytorch.extra), 0, PYTORCH},
     {"extra_kernel_delay_us", INT, AT(pytorch.extra_options.kernel_delay_us), 0, PYTORCH, "0"},
@@ -399,7 +400,7 @@ static void describe_others(const gt_report_options *options, gt_buffer *text)
 
 bool gt_report_options_describe(const gt_report_options *options, gt_trace_kind kind, gt_buffer *text)
 {
-    if (options->comparison_json_path || options->capture_folder || options->extension_file ||
+    if (options->comparison_json_path || options->capture_folder || options->extension_file || options->serving_file ||
         options->gpu_arch_json_path || options->check_kernels || options->pytorch.eager_trace_count ||
         options->pytorch.reference_messages || getenv("GEMM_SIMULATOR_PATH"))
         return false;

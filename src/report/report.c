@@ -258,9 +258,20 @@ static void find_captures(gt_report *report, const char *path)
     gt_free(folder);
 }
 
+static bool read_requests(gt_report *report, gt_error *error)
+{
+    const char *file = report->options.serving_file;
+    if (!file) return true;
+    gt_stream *stream = gt_stream_open(file, error);
+    bool read = stream && gt_server_run_read(stream, &report->requests, error);
+    if (stream) gt_stream_close(stream);
+    return read;
+}
+
 static bool prepare_pytorch(gt_report *report, const char *path, gt_error *error)
 {
     gt_report_options *options = &report->options;
+    if (!read_requests(report, error)) return false;
     find_captures(report, path);
     /* Modules need all that a capture has, not only its ops. */
     if (options->pytorch.by_module || options->comparison_capture_folder) options->pytorch.graph_ops = false;
@@ -445,7 +456,11 @@ static void warn_about_capture(const gt_step_list *steps)
 static void add_serving_sheets(pytorch_halves *halves)
 {
     if (!wants_serving_sheets(&halves->report->options)) return;
+    const gt_report_options *options = &halves->report->options;
     gt_serving_add_sheets(halves->steps, &halves->trace, &halves->serving);
+    if (options->serving_file)
+        gt_serving_add_requests(halves->steps, &halves->trace, &halves->report->requests,
+                                options->serving_file, &halves->serving);
     if (halves->graphs) gt_report_add_graph_sheets(halves->graphs, &halves->trace, &halves->serving);
 }
 

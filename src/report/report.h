@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "input/detect.h"
 #include "input/options.h"
+#include "input/server/server.h"
 #include "input/xla/profiles.h"
 #include "report/captures.h"
 #include "report/jax.h"
@@ -58,6 +59,7 @@ typedef struct gt_report_options {
         const char *line); /* gets what TraceLens prints about captures; NULL: a summary is printed */
     bool check_kernels;    /* fill gt_report.kernel_check */
     const char *extension_file;
+    const char *serving_file; /* what clients or the server measured of requests (input/server); NULL: none */
     /* Kernels that count as communication, in addition to those of TraceLens. */
     bool all_comm_kernels;     /* those of the wider table (trace/communication.h) */
     const char **comm_regexes; /* of the user; gt_report_options_free frees the list */
@@ -125,6 +127,7 @@ typedef struct gt_report {
     gt_gpu_arch gpu_arch;
     gt_captures *captures, *comparison_captures; /* NULL: none */
     bool found_captures;                         /* the folder is not one that the user named */
+    gt_server_run requests;                      /* of options.serving_file */
     gt_buffer kernel_check;                      /* the text of gt_kernel_check; empty unless wanted */
     struct gt_rank_collectives *collectives;     /* of this rank; get the facts for findings of all ranks; not
                                                     owned; NULL: not wanted */

@@ -3,6 +3,7 @@
  *     serving_steps, serving_summary, host_between_steps    step_sheets.c
  *     decode_cost                                           cost_sheet.c
  *     kernel_classes, graph_replays                         kernel_sheets.c
+ *     serving_requests, serving_request_parts               request_sheets.c
  *
  * The list and the trace that it was made from are borrowed; the caller owns the tables, which may have no
  * rows. Cells are empty where nothing is known. */
@@ -10,6 +11,7 @@
 #define GT_ANALYSIS_SERVING_SHEETS_H
 
 #include "analysis/serving/step_list.h"
+#include "input/server/server.h"
 #include "table/table_list.h"
 
 /* Whether the trace is that of a server, or of anything else that replays graphs: only then it has these
@@ -25,6 +27,11 @@ gt_table *gt_serving_host_between(const gt_step_list *list, const gt_event_view 
 gt_table *gt_serving_decode_cost(const gt_step_list *list, const gt_event_view *trace);
 gt_table *gt_serving_kernel_classes(const gt_step_list *list, const gt_event_view *trace);
 gt_table *gt_serving_graph_replays(const gt_step_list *list, const gt_event_view *trace);
+
+/* Adds what clients or the server measured of requests, read from the file of this name, and what the trace
+ * says about it. */
+void gt_serving_add_requests(const gt_step_list *list, const gt_event_view *trace, const gt_server_run *run,
+                             const char *file, gt_table_list *tables);
 
 /* Where the ops of replayed kernels are known from (analysis/graphs). */
 enum { GT_NO_SOURCE = UINT8_MAX };

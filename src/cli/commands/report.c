@@ -26,6 +26,11 @@ static const gt_option report_options[] = {
      "find the ops of kernels that CUDA and HIP graphs replay also with FILE, a trace of the same model "
      "without graphs; repeatable",
      .needs = "!no_graph_ops"},
+    {"serving", GT_OPTION_STRING, "FILE", NULL,
+     "show the times to the first token and per output token in FILE next to the steps of the trace, and what "
+     "explains the difference (docs/serving.md): the JSON of `vllm bench serve --save-result` or SGLang's "
+     "bench_serving, or the text of /metrics",
+     .needs = "!no_extra_sheets"},
     {"capture_folder", GT_OPTION_STRING, "DIR", NULL,
      "find them with the graph-capture traces of DIR (default: the folder " GT_CAPTURE_FOLDER
      " next to the trace, if there is one)"},
