@@ -321,6 +321,24 @@ def test_other_files_are_left_alone(binary):
         assert sorted(os.listdir(folder.file("out"))) == ["collective", "rank0", "rank1"]
 
 
+def test_folder_of_vllm(binary):
+    """One trace per worker, named by its places in all groups, and one of the front end, which has no GPU events."""
+    names = [f"dp0_pp0_tp{rank}_dcp0_ep0_rank{rank}.175400000000000000{rank}.pt.trace.json.gz" for rank in (0, 1)]
+    front_end = "host_1234.async_llm.1754000000000000002.pt.trace.json.gz"
+    for ranks in (1, 2):
+        with Folder(binary) as folder:
+            for rank in range(ranks):
+                write(folder, f"run/{names[rank]}", rank, info=False)
+            with gzip.open(folder.file(f"run/{front_end}"), "wt") as file:
+                json.dump({"schemaVersion": 1, "traceEvents": [event for event in events(0, 1) if event["cat"] == "cpu_op"]}, file)
+            report(folder, "run -q --output_csvs_dir out")
+            assert folder.sh("gputally doctor run").returncode == 0
+            shown = folder.sh("gputally report run --print").stderr
+            assert shown == f"gputally: run/{front_end}: skipped, because it is of vLLM's front end, which uses no GPU\n", shown
+            got = sorted(os.listdir(folder.file("out")))
+            assert got == ["collective", "rank0", "rank1"] if ranks == 2 else "gpu_timeline.csv" in got, got
+
+
 def test_sheets_beside_the_trace(binary):
     """A report in CSV files in the folder of its trace, or below it, is no rocprofv3 run, though its agents have the name and
     columns of one; a run in that folder still is."""

@@ -112,6 +112,13 @@ static bool is_merged(const char *name)
     return false;
 }
 
+/* vLLM writes one trace per worker and one of the process that takes requests, which uses no GPU:
+ * HOST_PID.async_llm.TIME.pt.trace.json.gz. */
+static bool is_of_front_end(const char *name)
+{
+    return strstr(name, ".async_llm.") != NULL;
+}
+
 /* ---- files that only look like traces ---- */
 
 static bool has_rank(const char *text)
@@ -229,6 +236,8 @@ static void add_candidates(gt_trace_folder *found, const gt_folder_list *names, 
         bool is_copy = taken && json_length(taken) == len && strncmp(taken, names->items[i], len) == 0;
         if (is_merged(names->items[i]))
             gt_info("%s: skipped, because its name is that of a merged trace", files[i].path);
+        else if (is_of_front_end(names->items[i]))
+            gt_info("%s: skipped, because it is of vLLM's front end, which uses no GPU", files[i].path);
         else if (is_copy)
             gt_trace_warn_second(files[i].path, taken);
         else if (add_file(found, &files[i], base))
