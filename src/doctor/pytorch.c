@@ -21,6 +21,9 @@
 enum { STEPS_FOR_VARIATION = 3 };
 static const char step_prefix[] = "ProfilerStep#";
 
+/* Servers whose profiler has its own options. */
+typedef enum server_kind { NO_SERVER, VLLM, SGLANG, TRTLLM, SERVERS } server_kind;
+
 /* What the events have. */
 typedef struct event_counts {
     size_t ops, ops_with_shapes, calls, kernels, copies, memsets, annotations, steps, frames, memory,
@@ -30,13 +33,24 @@ typedef struct event_counts {
     double first_us, last_us;
     int64_t first_step, last_step;
     size_t listed; /* steps of a server or of generation with GPU work, also inferred ones */
+    server_kind server; /* by the annotations of its steps */
+    bool is_short; /* they do not say how long the sequences are */
     bool is_jax, is_inferred, is_capture;
     int64_t capture_batch;
 } event_counts;
 
+static server_kind server_of(gt_step_kind kind)
+{
+    bool is_vllm = kind == GT_STEP_VLLM_DETAILED || kind == GT_STEP_VLLM;
+    bool is_sglang = kind == GT_STEP_SGLANG_DETAILED || kind == GT_STEP_SGLANG;
+    return is_vllm ? VLLM : is_sglang ? SGLANG : kind == GT_STEP_TRTLLM ? TRTLLM : NO_SERVER;
+}
+
 static void count_listed(event_counts *c, const gt_event_view *trace)
 {
     gt_step_list *steps = gt_step_list_find(trace);
+    if (steps->count) c->server = server_of(steps->steps[0].said.kind);
+    for (size_t i = 0; i < steps->count; i++) c->is_short |= steps->steps[i].said.sk_sum == GT_STEP_UNKNOWN;
     if (gt_step_list_serves(steps)) {
         c->listed = steps->on_gpu_count;
         c->is_inferred = steps->steps[0].is_inferred;
@@ -266,6 +280,34 @@ static void add_step_gap(gt_inspection *p, const event_counts *c)
         "step");
 }
 
+/* What records more in a server, as its command line or request takes it; "": it has no such option.
+ * vLLM: vllm/config/profiler.py, since 0.13. SGLang: /start_profile, and bench_serving. TensorRT-LLM always
+ * records shapes, and has no options. */
+static const struct {
+    const char *setting, *options[SERVERS];
+} server_options[] = {
+    {"record_shapes",
+     {[VLLM] = "--profiler-config.torch_profiler_record_shapes=true", [SGLANG] = "\"record_shapes\": true"}},
+    {"with_stack",
+     {[VLLM] = "--profiler-config.torch_profiler_with_stack=true",
+      [SGLANG] = "\"with_stack\": true",
+      [TRTLLM] = ""}},
+    {"profile_memory",
+     {[VLLM] = "--profiler-config.torch_profiler_with_memory=true", [SGLANG] = "", [TRTLLM] = ""}},
+    {"lengths",
+     {[VLLM] = "--profiler-config.detailed_trace_annotation=true",
+      [SGLANG] = "\"detailed_annotations\": true",
+      [TRTLLM] = ""}},
+};
+
+/* NULL: as for any program. "": it has no such option. */
+static const char *server_option(server_kind server, const char *setting)
+{
+    for (size_t i = 0; i < GT_LENGTH(server_options); i++)
+        if (strcmp(server_options[i].setting, setting) == 0) return server_options[i].options[server];
+    return NULL;
+}
+
 static bool is_on(const gt_inspection *p, const char *setting)
 {
     const char *value = gt_trace_member_find(p->members, setting);
@@ -273,8 +315,10 @@ static bool is_on(const gt_inspection *p, const char *setting)
 }
 
 /* How to record what is missing; if it was asked for already, that is said instead. */
-static const char *setting_fix(gt_inspection *p, const char *setting)
+static const char *setting_fix(gt_inspection *p, const event_counts *c, const char *setting)
 {
+    const char *option = server_option(c->server, setting);
+    if (option && !is_on(p, setting)) return *option ? option : "the server's profiler has no option for it";
     return is_on(p, setting)
                ? gt_diagnosis_text(p->d, "%s is on, but no events of this kind were recorded", setting)
                : gt_diagnosis_text(p->d, "%s=True", setting);
@@ -304,16 +348,23 @@ static void add_gaps(gt_inspection *p, const event_counts *c, const gt_event_vie
                        "no sheets of op families (GEMM, SDPA, CONV, ...), no flops, no roofline",
                        is_on(p, "record_shapes") && c->ops_with_shapes
                            ? "record_shapes is on; the other ops were recorded without shapes"
-                           : setting_fix(p, "record_shapes"));
+                           : setting_fix(p, c, "record_shapes"));
     if (c->ops && !c->frames)
         gt_missing_add(
             d, "stacks", "no Python functions",
             "--include_call_stack and --detect_recompute find nothing, and causes on the host have no "
             "source location",
-            setting_fix(p, "with_stack"));
+            setting_fix(p, c, "with_stack"));
     if (!c->memory)
         gt_missing_add(d, "memory", "no memory events of the GPU",
-                       "the page has no graph of allocated memory", setting_fix(p, "profile_memory"));
+                       "the page has no graph of allocated memory", setting_fix(p, c, "profile_memory"));
+    const char *lengths = c->is_short ? server_option(c->server, "lengths") : NULL;
+    if (lengths && *lengths)
+        gt_missing_add(
+            d, "lengths", "no lengths of the sequences in the names of the steps",
+            "decode_cost does not tell batch and context apart, and attention in decode steps has no "
+            "flops",
+            lengths);
     if (c->is_capture)
         gt_missing_add(d, "replay",
                        c->capture_batch == GT_STEP_UNKNOWN
@@ -327,25 +378,65 @@ static void add_gaps(gt_inspection *p, const event_counts *c, const gt_event_vie
     add_rank_gap(p);
 }
 
-/* The call that records what is missing, as one line of Python. */
-static void add_recording(gt_inspection *p, bool is_server)
+/* What is missing and which setting records it; NULL: none. */
+static const struct {
+    const char *lack, *setting;
+} recordable[] = {
+    {"gpu_events", NULL},         {"ops", NULL},   {"shapes", "record_shapes"}, {"stacks", "with_stack"},
+    {"memory", "profile_memory"}, {"steps", NULL}, {"lengths", "lengths"}};
+
+/* Adds the options that record what is missing, each after `before`. */
+static void add_server_options(const gt_diagnosis *d, server_kind server, const char *before, gt_buffer *text)
+{
+    for (size_t i = 0; i < GT_LENGTH(recordable); i++) {
+        const char *option = recordable[i].setting && gt_missing_exists(d, recordable[i].lack)
+                                 ? server_option(server, recordable[i].setting)
+                                 : NULL;
+        if (option && *option) gt_buffer_add_format(text, "%s%s", before, option);
+    }
+}
+
+/* The commands that record a few steps of the server with what is missing. */
+static void add_server_recording(gt_diagnosis *d, server_kind server)
+{
+    gt_buffer text = {0};
+    if (server == VLLM) {
+        gt_buffer_add_cstr(&text,
+                           "vllm serve MODEL --profiler-config.profiler=torch "
+                           "--profiler-config.torch_profiler_dir=traces "
+                           "--profiler-config.ignore_frontend=true --profiler-config.max_iterations=50");
+        add_server_options(d, server, " ", &text);
+        gt_buffer_add_cstr(&text,
+                           "; under load: curl -X POST SERVER/start_profile, then SERVER/stop_profile");
+    } else if (server == SGLANG) {
+        gt_buffer_add_cstr(
+            &text, "under load: curl -X POST SERVER/start_profile -H 'Content-Type: application/json' -d "
+                   "'{\"output_dir\": \"/tmp/traces\", \"num_steps\": 50, \"activities\": [\"CPU\", "
+                   "\"GPU\"]");
+        add_server_options(d, server, ", ", &text);
+        gt_buffer_add_cstr(&text, "}'");
+    } else {
+        gt_buffer_add_cstr(&text,
+                           "TLLM_PROFILE_START_STOP=100-150 TLLM_TORCH_PROFILE_TRACE=trace.json trtllm-serve "
+                           "MODEL, and load for more than 150 steps");
+    }
+    d->recording = gt_diagnosis_text(d, "%s", gt_buffer_str(&text).bytes);
+    gt_buffer_free(&text);
+}
+
+/* The call that records what is missing, as one line. */
+static void add_recording(gt_inspection *p, const event_counts *c)
 {
     const gt_diagnosis *d = p->d;
-    static const struct {
-        const char *lack, *setting;
-    } of_profiler[] = {{"gpu_events", NULL},         {"ops", NULL},
-                       {"shapes", "record_shapes"},  {"stacks", "with_stack"},
-                       {"memory", "profile_memory"}, {"steps", NULL}};
     bool any = false, are_ranks = p->run->distributed.world_size > 1;
-    for (size_t i = 0; i < GT_LENGTH(of_profiler); i++)
-        any |= gt_missing_exists(d, of_profiler[i].lack) &&
-               !(of_profiler[i].setting && is_on(p, of_profiler[i].setting));
-    if (any && is_server)
-        p->d->recording =
-            "vLLM: VLLM_TORCH_PROFILER_DIR=traces VLLM_TORCH_PROFILER_RECORD_SHAPES=1 "
-            "VLLM_TORCH_PROFILER_WITH_STACK=1 VLLM_TORCH_PROFILER_WITH_PROFILE_MEMORY=1 vllm serve MODEL; "
-            "SGLang: curl SERVER/start_profile -H 'Content-Type: application/json' -d '{\"activities\": "
-            "[\"CPU\", \"GPU\"], \"record_shapes\": true, \"with_stack\": true}'";
+    for (size_t i = 0; i < GT_LENGTH(recordable); i++) {
+        const char *setting = recordable[i].setting;
+        const char *option = setting ? server_option(c->server, setting) : NULL;
+        bool is_possible = !setting || !(is_on(p, setting) || (option && !*option));
+        any |= is_possible && gt_missing_exists(d, recordable[i].lack);
+    }
+    if (any && c->server != NO_SERVER && !c->steps)
+        add_server_recording(p->d, c->server);
     else if (any)
         p->d->recording = gt_diagnosis_text(
             p->d,
@@ -396,7 +487,7 @@ void gt_doctor_pytorch(gt_inspection *p)
         return;
     }
     add_gaps(p, &c, trace);
-    add_recording(p, server_steps(&c) && !c.steps);
+    add_recording(p, &c);
 }
 
 /* ---- what can be done ---- */

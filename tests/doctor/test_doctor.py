@@ -188,6 +188,46 @@ def test_inference_server(binary):
         assert "prof.step" not in steps["fix"] and "prof.step" not in (found["recording"] or ""), found
 
 
+def server(name, steps=4, **settings):
+    """Steps of a server with one op and kernel each, without shapes unless the settings say so."""
+    document = {"schemaVersion": 1, "deviceProperties": [{"name": "NVIDIA H200"}], **settings, "traceEvents": []}
+    for i in range(steps):
+        at, launch = 1000 + 200 * i, {"correlation": 10 + i, "External id": 10 + i}
+        document["traceEvents"] += [
+            {"ph": "X", "cat": "user_annotation", "name": name, "pid": 1, "tid": 1, "ts": at, "dur": 100},
+            {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": at + 5, "dur": 20, "args": {"External id": 10 + i}},
+            {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": at + 8, "dur": 5, "args": launch},
+            {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": at + 20, "dur": 60, "args": {"stream": 7, **launch}}]
+    return document
+
+
+def test_recording_a_server(binary):
+    """The command of the server that wrote the trace, with an option for each thing that is missing and has one."""
+    vllm, lengths = "--profiler-config.torch_profiler_", "--profiler-config.detailed_trace_annotation=true"
+    cases = [
+        ("execute_context_0(0)_generation_2(2)", {}, ["vllm serve MODEL --profiler-config.profiler=torch", "torch_profiler_dir=traces", "/stop_profile"],
+         {"shapes": vllm + "record_shapes=true", "stacks": vllm + "with_stack=true", "memory": vllm + "with_memory=true", "lengths": lengths}),
+        (DETAILED, {"with_stack": 1}, ["vllm serve MODEL"], {"shapes": vllm + "record_shapes=true", "memory": vllm + "with_memory=true"}),
+        ("step[DECODE bs=2]", {}, ["SERVER/start_profile", '"num_steps": 50'],
+         {"shapes": '"record_shapes": true', "stacks": '"with_stack": true', "lengths": '"detailed_annotations": true'}),
+        ("[Executor] _forward_step 3: 0 ctx reqs, 2 gen reqs", {}, ["TLLM_PROFILE_START_STOP=100-150 TLLM_TORCH_PROFILE_TRACE="], {}),
+    ]
+    options = {option for _, _, _, fixes in cases for option in fixes.values()}
+    for name, settings, commands, fixes in cases:
+        with Folder(binary) as folder:
+            write(folder, "t.json", server(name, **settings))
+            found = one(folder, "t.json")
+            line = found["recording"]
+            assert all(words in line for words in commands), (name, line)
+            assert all(option in line for option in fixes.values()) and (lengths in line) == (lengths in fixes.values()), line
+            equal({item["id"]: item["fix"] for item in found["missing"] if item["fix"] in options}, fixes)
+            assert "VLLM_TORCH_PROFILER_DIR" not in line and "ProfilerActivity" not in line, line
+    with Folder(binary) as folder:  # only what SGLang cannot record is missing
+        write(folder, "t.json", server("step[DECODE bs=2 g_sq=2 g_sqsq=2 g_sqsk=9 g_sk=9]", record_shapes=1, with_stack=1))
+        found = one(folder, "t.json")
+        equal((found["recording"], {item["id"] for item in found["missing"]} >= {"memory"}), (None, True))
+
+
 def test_truncated(binary):
     with Folder(binary) as folder:
         text = json.dumps(trace())
