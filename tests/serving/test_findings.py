@@ -62,6 +62,39 @@ def check_few(binary, _, steps, found):
     return [] if bool(finding(report(binary, trace)[0], "decode_gap")) == found else [f"{steps} steps"]
 
 
+def check_no_sync(binary, _, inside):
+    """Waits before and after the steps do not hold up the server; waits of each step do."""
+    trace = Trace()
+    for _ in range(30):
+        trace.launch("warm_up", 20)
+        trace.wait()
+    for _ in range(40):
+        with trace.step("step[DECODE bs=4]"):
+            for _ in range(4):
+                trace.launch("nvjet_tst", 50)
+                if inside:
+                    trace.wait()
+    for _ in range(30):
+        trace.launch("afterwards", 20)
+        trace.wait()
+    sheets, shown = report(binary, trace)
+    row = finding(sheets, "host_sync")
+    problems = ["0 calls"] * (" 0 synchronising" in shown or "outside the window" in shown)
+    return problems + ([] if bool(row) == inside else [f"host_sync: {row}"])
+
+
+def check_communication(binary, _):
+    """Advice on exposed communication is that for servers, not for training."""
+    trace = Trace()
+    for _ in range(40):
+        with trace.step("step[DECODE bs=4]"):
+            trace.launch("nvjet_tst", 50)
+            trace.launch("ncclDevKernel_AllReduce_Sum_bf16_RING_LL", 25)
+    row = finding(report(binary, trace)[0], "exposed_comm")
+    text = row["advice"] if row else "no exposed_comm"
+    return [] if "custom or fused all-reduce" in text and not any(word in text for word in ("DDP", "FSDP", "gradient")) else [text]
+
+
 def prefill_and_decode(prefill, running):
     """Prompts of one request between decode steps, with so many requests in each."""
     trace = Trace()
@@ -178,6 +211,9 @@ CASES = [
     harness.Case("padding of 1.2 %", check_padding, 2.5, True),
     harness.Case("slow scheduler", lambda b, f: check_planted(b, f, ["decode_gap"], "schedule", pause=500)),
     harness.Case("eager decode", lambda b, f: check_planted(b, f, ["launch_bound", "decode_idle_in_step"], "", eager=True)),
+    harness.Case("waits outside of steps", check_no_sync, False),
+    harness.Case("waits in steps", check_no_sync, True),
+    harness.Case("exposed communication", check_communication),
     harness.Case("overview and trust", check_overview),
     harness.Case("capture", check_capture, False, True),
     harness.Case("kernels that ran", check_capture, True, False),
