@@ -176,10 +176,11 @@ def inference():
     options = ["--group_by_parent_module", "--enable_kernel_summary", "--include_overlap_info", *OUT]
     mm, relu = captures.Op("aten::mm", "gemm", dims=((4, 8), (8, 2))), captures.Op("aten::relu", "act")
     gemm, act = captures.Kernel("gemm", 1100, 30), captures.Kernel("act", 1140, 10)
-    copy = captures.Kernel("Memcpy DtoD", 1160, 5, category="gpu_memcpy")
     unnamed = [captures.Op("aten::mm", ("hipLaunchKernel", None)), relu]
     launches = {"order": ([[gemm, act]], [[mm, relu]]), "skip": ([[gemm, act]], [[mm, captures.Op("lost", "lost"), relu]]),
-                "name": ([[act, gemm, copy]], [[mm, relu, captures.Op("aten::copy_", ("hipMemcpyAsync", None))]]),
+                "name": ([[captures.Kernel("act", 1100, 10), captures.Kernel("gemm", 1140, 30), captures.Kernel("Memcpy DtoD", 1180, 5,
+                                                                                                               category="gpu_memcpy")]],
+                         [[mm, relu, captures.Op("aten::copy_", ("hipMemcpyAsync", None))]]),
                 "streams": ([[gemm, captures.Kernel("act", 1105, 10, 2), act]], [[mm, relu, relu]]),
                 "unnamed": ([[gemm, captures.Kernel("act", 1105, 10, 2)]], [unnamed]), "pieces": ([[gemm], [act]], [[mm], [relu]])}
     for kernels, graphs in launches.values():
