@@ -57,6 +57,14 @@ def merged_captures():
         write("command_pytorch", name, seed_of(["pytorch-inference", "replay.json", "--capture_folder", "c", "--output_csvs_dir", "out"],
                                                {"replay.json": json.dumps({"traceEvents": replay.events}),
                                                 "c/a.json": json.dumps({"traceEvents": capture})}))
+    details = [{"file": "a.json", "batch_size": 4, "mode": "FULL"}, {"file": "gone.json", "batch_size": 8, "mode": "FULL"},
+               {"file": "bad.json", "batch_size": 2, "mode": "FULL"}, {"file": "a.json", "batch_size": None, "mode": "FULL"}]
+    replay = captures.Replay().step([kernels], around=[("cpu_op", "my::graph")]).step([kernels]).step([kernels], batch=2).eager()
+    write("command_pytorch", "capture_details",
+          seed_of(["TraceLens_generate_perf_report_pytorch_inference", "--profile_json_path", "replay.json", "--capture_folder", "c",
+                   "--output_csvs_dir", "out"],
+                  {"replay.json": json.dumps({"traceEvents": replay.events}), "c/a.json": json.dumps({"traceEvents": by_name}),
+                   "c/bad.json": "{", "c/execution_details.json": json.dumps(details)}))
 
 
 def commands():
