@@ -199,6 +199,15 @@ const gt_command gt_commands[] = {
      "server's annotations mark: into single steps, into sequences of steps of one phase (prefill, decode), "
      "or into steady-state windows. Each output is a complete trace, for a viewer or a report.",
      TRACES},
+    {"match-blocks", NULL, "pair blocks of steps of two inference servers that did the same work",
+     &gt_match_syntax, gt_cmd_match_blocks,
+     "Finds the sequences of steps of one phase in the traces of two inference servers (vLLM, SGLang, ATOM "
+     "with sequence lengths in the names of steps), pairs the two of equal length that differ least, and "
+     "cuts "
+     "them out of their traces, for `gputally compare` or `gputally diff`. match_report.json and .csv "
+     "describe "
+     "the pairs, match_notes.json the phases without one.",
+     TRACES},
     {"index", NULL, "keep what reports read from a trace, so that the next ones are fast", &gt_index_syntax,
      gt_cmd_index,
      "Reads each TRACE (a PyTorch or rocprofv3 file, or a JAX profile) and keeps its events and the sheets "

@@ -1,6 +1,6 @@
 /* Cuts a trace of an inference server into traces of steps: chooses the steps and events of each file, sets
  * their text aside, and writes the files and their description. */
-#include "transform/split.h"
+#include "transform/split_parts.h"
 #include "analysis/serving/repetition.h"
 #include "analysis/serving/serving.h"
 #include "base/log.h"
@@ -125,16 +125,6 @@ static void free_copy(trace_copy *copy)
 
 /* ---- execution_details.json and .csv ---- */
 
-/* One output file. */
-typedef struct split_part {
-    size_t idx; /* of a file with one step: the step */
-    char *path;
-    size_t *steps; /* indexes of its steps */
-    size_t step_count, step_capacity;
-    gt_step_mix mix;
-    gt_step_events found;
-} split_part;
-
 __attribute__((format(printf, 2, 3))) static void print(gt_buffer *out, const char *format, ...)
 {
     char text[512];
@@ -167,7 +157,7 @@ static void add_step(gt_buffer *out, const gt_serving_step *s)
           s->generation_requests, s->generation_sum);
 }
 
-static void describe_part(gt_buffer *out, const split_part *part, const gt_serving_step *steps,
+static void describe_part(gt_buffer *out, const gt_split_part *part, const gt_serving_step *steps,
                           gt_buffer *scratch)
 {
     const gt_step_events *found = &part->found;
@@ -193,16 +183,23 @@ static void describe_part(gt_buffer *out, const split_part *part, const gt_servi
 
 /* ---- CSV ---- */
 
-static void add_row(gt_buffer *out, const split_part *part, bool integral)
+void gt_split_add_field(gt_buffer *out, const char *text)
 {
-    const gt_step_events *found = &part->found;
-    bool quoted = strpbrk(part->path, ",\"\r\n") != NULL;
-    print(out, "%zu,%s", part->idx, quoted ? "\"" : "");
-    for (const char *at = part->path; *at; at++) {
+    const char *quote = strpbrk(text, ",\"\r\n") ? "\"" : "";
+    gt_buffer_add_cstr(out, quote);
+    for (const char *at = text; *at; at++) {
         if (*at == '"') gt_buffer_add_cstr(out, "\"");
         gt_buffer_add(out, at, 1);
     }
-    print(out, "%s,%zu,%zu,", quoted ? "\"" : "", found->count, found->gpu_events);
+    gt_buffer_add_cstr(out, quote);
+}
+
+static void add_row(gt_buffer *out, const gt_split_part *part, bool integral)
+{
+    const gt_step_events *found = &part->found;
+    print(out, "%zu,", part->idx);
+    gt_split_add_field(out, part->path);
+    print(out, ",%zu,%zu,", found->count, found->gpu_events);
     print(out, integral ? "%.0f,%.0f" : "%.2f,%.2f", found->gpu_us, found->gpu_busy_us);
     print(out, ",%zu,%zu,%zu,%" PRId64 ",%" PRId64 ",%zu\n", part->mix.prefill, part->mix.mixed,
           part->mix.decode, part->mix.batch_size, part->mix.requests, part->step_count);
@@ -210,8 +207,8 @@ static void add_row(gt_buffer *out, const split_part *part, bool integral)
 
 /* ---- files ---- */
 
-static bool write_file(gt_output *output, const char *dir, const char *name, const gt_buffer *text,
-                       gt_error *error)
+bool gt_split_write_text(gt_output *output, const char *dir, const char *name, const gt_buffer *text,
+                         gt_error *error)
 {
     gt_file file;
     char *path = gt_format("%s/%s", dir, name);
@@ -224,7 +221,7 @@ static bool write_file(gt_output *output, const char *dir, const char *name, con
     return written;
 }
 
-static bool write_details(gt_output *output, const char *dir, const split_part *parts, size_t count,
+static bool write_details(gt_output *output, const char *dir, const gt_split_part *parts, size_t count,
                           const gt_serving_step *steps, gt_error *error)
 {
     gt_buffer json = {0}, csv = {0}, scratch = {0};
@@ -240,8 +237,8 @@ static bool write_details(gt_output *output, const char *dir, const split_part *
         add_row(&csv, &parts[p], integral);
     }
     gt_buffer_add_cstr(&json, "]");
-    bool written = write_file(output, dir, "execution_details.json", &json, error) &&
-                   write_file(output, dir, "execution_details.csv", &csv, error);
+    bool written = gt_split_write_text(output, dir, "execution_details.json", &json, error) &&
+                   gt_split_write_text(output, dir, "execution_details.csv", &csv, error);
     gt_buffer_free(&json);
     gt_buffer_free(&csv);
     gt_buffer_free(&scratch);
@@ -249,19 +246,6 @@ static bool write_details(gt_output *output, const char *dir, const split_part *
 }
 
 /* ---- choosing steps and writing files ---- */
-
-typedef struct splitting {
-    const gt_split_options *options;
-    gt_plain_events *events;
-    gt_step_span *spans;
-    gt_serving_step *steps; /* one per span */
-    size_t step_count;
-    bool repeats; /* the steps are repetitions, whose names say nothing */
-    const char *dir;
-    char *base; /* name of the trace without its extensions */
-    split_part *parts;
-    size_t count, capacity;
-} splitting;
 
 /* ---- names ---- */
 
@@ -293,18 +277,18 @@ static char *file_name_of_step(gt_str name)
 
 /* ---- parts ---- */
 
-static split_part *add_part(splitting *s, size_t idx, char *path)
+static gt_split_part *add_part(gt_splitting *s, size_t idx, char *path)
 {
-    GT_PUSH(s->parts, s->count, s->capacity, ((split_part){.idx = idx, .path = path}));
+    GT_PUSH(s->parts, s->count, s->capacity, ((gt_split_part){.idx = idx, .path = path}));
     return &s->parts[s->count - 1];
 }
 
-static void add_steps(split_part *part, size_t begin, size_t end)
+static void add_steps(gt_split_part *part, size_t begin, size_t end)
 {
     for (size_t i = begin; i < end; i++) GT_PUSH(part->steps, part->step_count, part->step_capacity, i);
 }
 
-static gt_step_mix mix_of(const splitting *s, const split_part *part)
+static gt_step_mix mix_of(const gt_splitting *s, const gt_split_part *part)
 {
     gt_serving_step *steps = gt_alloc(part->step_count * sizeof *steps);
     for (size_t i = 0; i < part->step_count; i++) steps[i] = s->steps[part->steps[i]];
@@ -314,7 +298,7 @@ static gt_step_mix mix_of(const splitting *s, const split_part *part)
 }
 
 /* label_prefill_0_prefilldecode_4_decode_28_bs64_conc64_base.json.gz */
-static void name_by_mix(const splitting *s, split_part *part, const char *dir, const char *label)
+static void name_by_mix(const gt_splitting *s, gt_split_part *part, const char *dir, const char *label)
 {
     gt_step_mix mix = part->mix = mix_of(s, part);
     part->path = gt_format("%s/%s_prefill_%zu_prefilldecode_%zu_decode_%zu_bs%lld_conc%lld_%s.json.gz", dir,
@@ -322,27 +306,32 @@ static void name_by_mix(const splitting *s, split_part *part, const char *dir, c
                            (long long)mix.requests, s->base);
 }
 
-static void add_single_steps(splitting *s, gt_step_range range)
+static void add_single_steps(gt_splitting *s, gt_step_range range)
 {
     for (size_t i = range.begin; i < range.end; i++) {
         gt_str name = gt_interner_get(s->events->strings, s->spans[i].name);
         char *step = s->repeats ? gt_strdup("") : file_name_of_step(name);
-        split_part *part = add_part(s, i,
-                                    gt_format("%s/%s_annotation_iteration_%zu%s%s.json.gz", s->dir, s->base,
-                                              i, s->repeats ? "" : "_", step));
+        gt_split_part *part = add_part(s, i,
+                                       gt_format("%s/%s_annotation_iteration_%zu%s%s.json.gz", s->dir,
+                                                 s->base, i, s->repeats ? "" : "_", step));
         gt_free(step);
         add_steps(part, i, i + 1);
         part->mix = mix_of(s, part);
     }
 }
 
-/* One trace with all steps of a requested range. */
-static void add_range(splitting *s, gt_step_range range)
+void gt_splitting_add(gt_splitting *s, gt_step_range range, const char *dir, const char *label)
 {
-    split_part *part = add_part(s, 0, NULL);
+    gt_split_part *part = add_part(s, 0, NULL);
     add_steps(part, range.begin, range.end);
+    name_by_mix(s, part, dir, label);
+}
+
+/* One trace with all steps of a requested range. */
+static void add_range(gt_splitting *s, gt_step_range range)
+{
     char *label = gt_format("iterations_%zu_%zu", range.begin, range.end);
-    name_by_mix(s, part, s->dir, label);
+    gt_splitting_add(s, range, s->dir, label);
     gt_free(label);
 }
 
@@ -362,7 +351,7 @@ static gt_window_request window_request(const gt_split_options *o)
     return request;
 }
 
-static void add_windows(splitting *s, gt_step_range working, const gt_step_range *regions,
+static void add_windows(gt_splitting *s, gt_step_range working, const gt_step_range *regions,
                         size_t region_count)
 {
     static const struct {
@@ -386,14 +375,14 @@ static void add_windows(splitting *s, gt_step_range working, const gt_step_range
             gt_info("no window for %s: no such step", windows[i].label);
             continue;
         }
-        split_part *part = add_part(s, 0, NULL);
-        add_steps(part, working.begin + window.begin, working.begin + window.end);
-        name_by_mix(s, part, s->dir, windows[i].label);
+        gt_splitting_add(s, (gt_step_range){working.begin + window.begin, working.begin + window.end}, s->dir,
+                         windows[i].label);
     }
 }
 
 /* Sequences of steps of one phase; steps without prefill and decode are skipped. */
-static void add_phases(splitting *s, gt_step_range working, const gt_step_range *regions, size_t region_count)
+static void add_phases(gt_splitting *s, gt_step_range working, const gt_step_range *regions,
+                       size_t region_count)
 {
     static const char *const folders[] = {"prefilldecodemix", "decode_only"};
     size_t first = s->count, numbers[2] = {0};
@@ -407,7 +396,7 @@ static void add_phases(splitting *s, gt_step_range working, const gt_step_range 
             add_steps(&s->parts[s->count - 1], i, i + 1);
         }
     for (size_t p = first; p < s->count; p++) {
-        split_part *part = &s->parts[p];
+        gt_split_part *part = &s->parts[p];
         const char *folder = folders[part->idx];
         gt_step_mix mix = mix_of(s, part);
         char *dir = gt_format("%s/%s", s->dir, folder);
@@ -420,7 +409,7 @@ static void add_phases(splitting *s, gt_step_range working, const gt_step_range 
     }
 }
 
-static bool plan(splitting *s, const char *path, gt_error *error)
+static bool plan(gt_splitting *s, const char *path, gt_error *error)
 {
     const gt_split_options *o = s->options;
     gt_step_range working = {0, s->step_count};
@@ -447,11 +436,11 @@ static bool plan(splitting *s, const char *path, gt_error *error)
 
 /* ---- files ---- */
 
-static void find_events(splitting *s, uint8_t *chosen)
+static void find_events(gt_splitting *s, uint8_t *chosen)
 {
     gt_step_finder *finder = gt_step_finder_new(s->events);
     for (size_t p = 0; p < s->count; p++) {
-        split_part *part = &s->parts[p];
+        gt_split_part *part = &s->parts[p];
         gt_step_span *spans = gt_alloc(part->step_count * sizeof *spans);
         for (size_t i = 0; i < part->step_count; i++) spans[i] = s->spans[part->steps[i]];
         part->found = gt_step_finder_find(finder, spans, part->step_count);
@@ -476,8 +465,8 @@ static void put_cstr(gt_text_file *file, gt_buffer *out, const char *text)
 }
 
 /* rank_of: per event, its position among the chosen ones. */
-static bool write_part(gt_output *output, const split_part *part, trace_copy *copy, const uint32_t *rank_of,
-                       unsigned threads, gt_error *error)
+static bool write_part(gt_output *output, const gt_split_part *part, trace_copy *copy,
+                       const uint32_t *rank_of, unsigned threads, gt_error *error)
 {
     gt_text_file *file = gt_text_file_open(output, part->path, threads, error);
     if (!file) return false;
@@ -497,7 +486,8 @@ static bool write_part(gt_output *output, const split_part *part, trace_copy *co
     return gt_text_file_close(file, error);
 }
 
-static bool write_parts(splitting *s, gt_output *output, const char *path, unsigned threads, gt_error *error)
+bool gt_splitting_write(gt_splitting *s, gt_output *output, const char *path, unsigned threads,
+                        gt_error *error)
 {
     size_t events = s->events->count;
     uint8_t *chosen = gt_alloc_zero(events, 1);
@@ -517,7 +507,7 @@ static bool write_parts(splitting *s, gt_output *output, const char *path, unsig
     gt_free(near_path);
     gt_free(rank_of);
     gt_free(chosen);
-    return done && write_details(output, s->dir, s->parts, s->count, s->steps, error);
+    return done;
 }
 
 /* ---- all files ---- */
@@ -530,7 +520,7 @@ static gt_plain_events *read_events(const char *path, const gt_read_options *rea
     return events;
 }
 
-static gt_step_span span_of(const splitting *s, const gt_linked_view *trace, gt_repeated_step step)
+static gt_step_span span_of(const gt_splitting *s, const gt_linked_view *trace, gt_repeated_step step)
 {
     const gt_event_view *events = &trace->events;
     gt_interner *strings = s->events->strings;
@@ -545,7 +535,7 @@ static gt_step_span span_of(const splitting *s, const gt_linked_view *trace, gt_
 }
 
 /* The steps of a trace without annotations: what its call tree repeats. */
-static void find_repetitions(splitting *s, gt_pytorch_linked *linked)
+static void find_repetitions(gt_splitting *s, gt_pytorch_linked *linked)
 {
     const gt_linked_view *trace = gt_pytorch_view(linked);
     gt_calls *calls = gt_calls_new(trace);
@@ -562,7 +552,8 @@ static void find_repetitions(splitting *s, gt_pytorch_linked *linked)
     gt_calls_free(calls);
 }
 
-static bool search_repetitions(splitting *s, const char *path, const gt_read_options *read, gt_error *error)
+static bool search_repetitions(gt_splitting *s, const char *path, const gt_read_options *read,
+                               gt_error *error)
 {
     gt_pytorch_read *events =
         gt_kineto_read(path, (gt_kineto_options){.python_functions = true}, read, error);
@@ -577,20 +568,7 @@ static bool search_repetitions(splitting *s, const char *path, const gt_read_opt
                path);
 }
 
-static bool find_steps(splitting *s, const char *path, const gt_read_options *read, gt_error *error)
-{
-    s->spans = gt_step_spans_find(s->events, &s->step_count);
-    if (!s->step_count) {
-        gt_free(s->spans);
-        if (!search_repetitions(s, path, read, error)) return false;
-    }
-    s->steps = gt_alloc(s->step_count * sizeof *s->steps);
-    for (size_t i = 0; i < s->step_count; i++)
-        s->steps[i] = gt_serving_step_of(gt_interner_get(s->events->strings, s->spans[i].name));
-    return true;
-}
-
-static void splitting_free(splitting *s)
+void gt_splitting_free(gt_splitting *s)
 {
     for (size_t p = 0; p < s->count; p++) {
         gt_free(s->parts[p].path);
@@ -604,14 +582,33 @@ static void splitting_free(splitting *s)
     gt_plain_events_free(s->events);
 }
 
+bool gt_splitting_open(gt_splitting *s, const char *path, const char *dir, bool may_repeat,
+                       const gt_read_options *read, gt_error *error)
+{
+    *s = (gt_splitting){.dir = dir, .base = base_name(path), .events = read_events(path, read, error)};
+    if (!s->events) return false;
+    s->spans = gt_step_spans_find(s->events, &s->step_count);
+    if (!s->step_count && may_repeat) {
+        gt_free(s->spans);
+        if (!search_repetitions(s, path, read, error)) return false;
+    }
+    s->steps = gt_alloc((s->step_count + 1) * sizeof *s->steps);
+    for (size_t i = 0; i < s->step_count; i++)
+        s->steps[i] = gt_serving_step_of(gt_interner_get(s->events->strings, s->spans[i].name));
+    return s->step_count ||
+           gt_fail(error, "%s: no inference steps found (no vLLM, SGLang or ATOM annotations)", path);
+}
+
 bool gt_split(gt_output *output, const char *path, const char *dir, const gt_split_options *options,
               const gt_read_options *read, gt_split_result *result, gt_error *error)
 {
-    splitting s = {.options = options, .dir = dir, .base = base_name(path)};
-    s.events = read_events(path, read, error);
-    bool done = s.events && find_steps(&s, path, read, error) && plan(&s, path, error) &&
-                (!s.count || write_parts(&s, output, path, read->threads, error));
+    gt_splitting s;
+    bool done = gt_splitting_open(&s, path, dir, true, read, error);
+    s.options = options;
+    done = done && plan(&s, path, error) &&
+           (!s.count || (gt_splitting_write(&s, output, path, read->threads, error) &&
+                         write_details(output, dir, s.parts, s.count, s.steps, error)));
     *result = (gt_split_result){s.events ? s.events->count : 0, s.step_count, s.count};
-    splitting_free(&s);
+    gt_splitting_free(&s);
     return done;
 }

@@ -212,6 +212,7 @@ def extremes():
     write("t.json", steps)
     yield ["split", "t.json", "-o", "out", "--store-single-iteration"]
     yield ["split", "t.json", "-o", "out", "--find-steady-state", "--num-steps", "1"]
+    yield ["match-blocks", "t.json", "t.json", "-o", "out", "--num-steps", "2"]
     for rank in range(2):
         trace = rank_trace(rank, range(2))
         for event in trace["traceEvents"]:

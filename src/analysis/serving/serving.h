@@ -22,6 +22,7 @@ typedef struct gt_serving_step {
     int64_t batch_size;
     int64_t context_requests, context_sum; /* requests; tokens */
     int64_t generation_requests, generation_sum;
+    int64_t context_length, generation_length; /* sums of sequence lengths (sk), which detailed names tell */
 } gt_serving_step;
 
 /* How much a name says. Steps are the annotations whose names say most. */

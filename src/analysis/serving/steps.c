@@ -14,11 +14,11 @@
 /* ---- vLLM ---- */
 
 /* 3(sq5sk8sqsq25sqsk40) */
-static bool read_chunk(gt_name_reader *r, int64_t *requests, int64_t *tokens)
+static bool read_chunk(gt_name_reader *r, int64_t *requests, int64_t *tokens, int64_t *length)
 {
     int64_t other;
     return gt_name_number(r, requests) && gt_name_skip(r, "(sq") && gt_name_number(r, tokens) &&
-           gt_name_skip(r, "sk") && gt_name_number(r, &other) && gt_name_skip(r, "sqsq") &&
+           gt_name_skip(r, "sk") && gt_name_number(r, length) && gt_name_skip(r, "sqsq") &&
            gt_name_number(r, &other) && gt_name_skip(r, "sqsk") && gt_name_number(r, &other) &&
            gt_name_skip(r, ")");
 }
@@ -27,8 +27,9 @@ static bool read_vllm(gt_name_reader r, gt_serving_step *s)
 {
     int64_t all;
     bool fits = gt_name_skip(&r, "execute_") && gt_name_number(&r, &all) && gt_name_skip(&r, "_context_") &&
-                read_chunk(&r, &s->context_requests, &s->context_sum) && gt_name_skip(&r, "_generation_") &&
-                read_chunk(&r, &s->generation_requests, &s->generation_sum);
+                read_chunk(&r, &s->context_requests, &s->context_sum, &s->context_length) &&
+                gt_name_skip(&r, "_generation_") &&
+                read_chunk(&r, &s->generation_requests, &s->generation_sum, &s->generation_length);
     s->batch_size = s->context_sum + s->generation_sum;
     return fits;
 }
@@ -109,6 +110,8 @@ static bool read_sglang(gt_name_reader r, gt_serving_step *s)
     int64_t requests = number_of(body, "bs");
     s->context_sum = number_of(body, "c_sq");
     s->generation_sum = number_of(body, "g_sq");
+    s->context_length = number_of(body, "c_sk");
+    s->generation_length = number_of(body, "g_sk");
     s->batch_size = s->context_sum + s->generation_sum;
     if (!s->batch_size) s->batch_size = number_of(body, "toks");
     if (!s->batch_size) s->batch_size = requests;
@@ -160,6 +163,7 @@ static bool read_atom(gt_name_reader r, gt_serving_step *s, bool *has_sums)
     int64_t requests = number_of(body, "bs"), tokens = whole_number_of(body, "tok");
     *(is_prefill ? &s->context_requests : &s->generation_requests) = requests;
     *(is_prefill ? &s->context_sum : &s->generation_sum) = tokens;
+    *(is_prefill ? &s->context_length : &s->generation_length) = whole_number_of(body, "sk");
     s->batch_size = tokens;
     *has_sums = has_squares(body);
     return true;

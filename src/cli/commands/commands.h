@@ -10,10 +10,10 @@
 extern const gt_syntax gt_batch_syntax, gt_build_syntax, gt_collective_syntax, gt_discover_syntax,
     gt_doctor_syntax, gt_compare_syntax, gt_completion_syntax, gt_convert_syntax, gt_diff_syntax,
     gt_fuse_syntax, gt_genesis_syntax, gt_index_syntax, gt_jax_syntax, gt_jax_analysis_syntax,
-    gt_jax_collective_syntax, gt_jax_llama_syntax, gt_links_syntax, gt_merge_syntax, gt_model_syntax,
-    gt_ncu_syntax, gt_nsys_syntax, gt_pftrace_activity_syntax, gt_pftrace_api_syntax, gt_pftrace_copy_syntax,
-    gt_partial_syntax, gt_pytorch_syntax, gt_pytorch_inference_syntax, gt_query_syntax, gt_report_syntax,
-    gt_rocprof_syntax, gt_run_syntax, gt_split_syntax;
+    gt_jax_collective_syntax, gt_jax_llama_syntax, gt_links_syntax, gt_match_syntax, gt_merge_syntax,
+    gt_model_syntax, gt_ncu_syntax, gt_nsys_syntax, gt_pftrace_activity_syntax, gt_pftrace_api_syntax,
+    gt_pftrace_copy_syntax, gt_partial_syntax, gt_pytorch_syntax, gt_pytorch_inference_syntax,
+    gt_query_syntax, gt_report_syntax, gt_rocprof_syntax, gt_run_syntax, gt_split_syntax;
 
 gt_exit gt_cmd_batch(const gt_call *call);
 gt_exit gt_cmd_build(const gt_call *call);
@@ -32,6 +32,7 @@ gt_exit gt_cmd_jax_analysis(const gt_call *call);
 gt_exit gt_cmd_jax_collective(const gt_call *call);
 gt_exit gt_cmd_jax_llama(const gt_call *call);
 gt_exit gt_cmd_links(const gt_call *call);
+gt_exit gt_cmd_match_blocks(const gt_call *call);
 gt_exit gt_cmd_merge(const gt_call *call);
 gt_exit gt_cmd_model(const gt_call *call);
 gt_exit gt_cmd_ncu(const gt_call *call);

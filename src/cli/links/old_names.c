@@ -35,6 +35,7 @@ static const gt_old_name scripts[] = {
     REPORTING("compare_perf_reports_pytorch"),
     REPORTING("compare_traces_jax_llama"),
     MODULE("TraceUtils", "split_inference_trace_annotation", "TraceLens_split_inference_trace"),
+    MODULE("TraceUtils", "match_inference_trace_blocks", "match-blocks"),
     {"compare_perf_reports.py", GT_OLD_PYTHON, "TraceLens_compare_perf_reports_pytorch"},
     {"generate_perf_report.py", GT_OLD_PYTHON, "TraceLens_generate_perf_report"},
     {"examples/custom_workflows/generate_perf_report.py", GT_OLD_PYTHON, "TraceLens_generate_perf_report"},

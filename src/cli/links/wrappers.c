@@ -9,6 +9,7 @@
  * Who starts a wrapper of a sweep step is told on a terminal what it is. The program itself says so if it is
  * started by an old name (cli/main.c). */
 #include "cli/links/links.h"
+#include "cli/command.h"
 #include "os/paths.h"
 #include "os/shell_words.h"
 #include "sweep/run/run.h"
@@ -22,7 +23,7 @@ static const char REMARK[] =
 /* Whether the old name is what the program is called by, not arguments for it. */
 static bool is_program_name(const char *starts)
 {
-    return !strchr(starts, ' ');
+    return !strchr(starts, ' ') && !gt_command_find(starts);
 }
 
 void gt_python_bytes(gt_buffer *text, const char *bytes)
