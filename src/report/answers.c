@@ -10,6 +10,8 @@
  *     Idle: data 44.98, launch 1.34, device_gap 0.38, device_wait 0.02 ms per step. */
 #include "report/answers.h"
 
+#include "analysis/serving/sheets.h"
+
 #include "base/memory.h"
 #include "index/index.h"
 #include "model/arch.h"
@@ -288,21 +290,15 @@ static void print_serving(const gt_answers *a, const gt_terminal *terminal)
 {
     const gt_table *phases = gt_answers_sheet(a, GT_SHEET_SERVING_SUMMARY);
     for (size_t row = 0; phases && row < phases->row_count; row++) {
-        gt_str phase = gt_answers_cell(phases, GT_COL_PHASE, row);
-        double steps = gt_column_number(gt_table_column(phases, GT_COL_STEPS), row);
-        double median_ms = gt_answers_value(phases, GT_COL_INTERVAL_P50_US, row) / 1e3;
-        double tokens = gt_answers_value(phases, GT_COL_OUTPUT_TOKENS_PER_S, row);
-        double gap = gt_answers_value(phases, GT_COL_GAP_PCT, row);
-        double inside = (100 - gap) * gt_answers_value(phases, GT_COL_IDLE_IN_STEP_PCT, row) / 100;
-        bool generates = gt_str_equals(phase, "decode") || gt_str_equals(phase, "verify");
-        if (gt_str_equals(phase, "all") || isnan(median_ms)) continue;
+        gt_phase_figures f;
+        if (!gt_serving_phase_figures(phases, row, &f)) continue;
         char more[120] = "";
-        if (generates)
+        if (f.generates)
             snprintf(more, sizeof more, "; %.0f tokens/s; GPU idle between steps %.0f%%, within steps %.0f%%",
-                     tokens, gap, inside);
-        print_line(terminal, INDENT, 3, "%.*s: %.0f %s, %.0f%% of the time, median %.2f ms%s", (int)phase.len,
-                   phase.bytes, steps, steps == 1 ? "step" : "steps",
-                   gt_answers_value(phases, GT_COL_SERVING_TIME_PCT, row), median_ms, more);
+                     f.tokens_per_s, f.gap_pct, f.idle_inside_pct);
+        print_line(terminal, INDENT, 3, "%.*s: %.0f %s, %.0f%% of the time, median %.2f ms%s",
+                   (int)f.phase.len, f.phase.bytes, f.steps, f.steps == 1 ? "step" : "steps", f.time_pct,
+                   f.median_ms, more);
     }
 }
 

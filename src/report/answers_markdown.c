@@ -2,6 +2,7 @@
  * as tables. Text from the trace is escaped, so that it cannot change the page. */
 #include "report/answers.h"
 
+#include "analysis/serving/sheets.h"
 #include "base/memory.h"
 #include "report/summary.h"
 #include "schema/columns.h"
@@ -142,6 +143,28 @@ static void add_findings(gt_buffer *out, const gt_answers *a)
     gt_buffer_add_cstr(out, "\n");
 }
 
+/* Of a server; the cells of phases without new tokens are empty. */
+static void add_phases(gt_buffer *out, const gt_answers *a)
+{
+    const gt_table *summary = gt_answers_sheet(a, GT_SHEET_SERVING_SUMMARY);
+    if (!summary) return;
+    gt_buffer_add_cstr(
+        out, "### Phases\n\n| phase | steps | % of the time | median ms | tokens/s | idle between steps % | "
+             "within steps % |\n|---|--:|--:|--:|--:|--:|--:|\n");
+    for (size_t row = 0; row < summary->row_count; row++) {
+        gt_phase_figures f;
+        if (!gt_serving_phase_figures(summary, row, &f)) continue;
+        gt_buffer_add_format(out, "| %.*s | %.0f | %.1f | %.3f |", (int)f.phase.len, f.phase.bytes, f.steps,
+                             f.time_pct, f.median_ms);
+        if (f.generates)
+            gt_buffer_add_format(out, " %.0f | %.1f | %.1f |\n", f.tokens_per_s, f.gap_pct,
+                                 f.idle_inside_pct);
+        else
+            gt_buffer_add_cstr(out, " | | |\n");
+    }
+    gt_buffer_add_cstr(out, "\n");
+}
+
 static void add_causes(gt_buffer *out, const gt_answers *a)
 {
     const gt_table *causes = gt_answers_sheet(a, GT_SHEET_IDLE_CAUSES);
@@ -189,6 +212,7 @@ void gt_answers_markdown(const gt_answers *a, gt_buffer *out)
     if (gt_answers_exist(a->tables)) {
         add_header(out, a);
         add_checks(out, a);
+        add_phases(out, a);
         add_findings(out, a);
         add_causes(out, a);
     } else {

@@ -9,6 +9,7 @@ import sys
 import tempfile
 
 from tests.common import harness
+from tests.page import pack
 from tests.serving import generate, reference
 from tests.serving.generate import Trace
 
@@ -182,6 +183,32 @@ def bare_launches():
     return trace
 
 
+# ---- first screens ----
+
+def check_first_screens(binary, folder):
+    """The terminal, Markdown and the page say of each phase what serving_summary has."""
+    trace = os.path.join(folder, "t.json")
+    generate.server(0, generate.vllm).write(trace)
+    done = harness.run([binary, "report", trace, "--output_csvs_dir", "out", "--output_md", "t.md", "--output_html", "t.html"], cwd=folder)
+    rows = [row for row in csv.DictReader(open(os.path.join(folder, "out", "serving_summary.csv"), encoding="utf-8")) if row["phase"] != "all"]
+    with open(os.path.join(folder, "t.md"), encoding="utf-8") as file:
+        markdown = file.read()
+    front = pack.read_page(os.path.join(folder, "t.html")).front
+    tile = next(tile["detail"] for tile in front["facts"]["tiles"] if tile["id"] == "step")
+    problems, tokens = [] if {"prefill", "decode"} <= {row["phase"] for row in rows} else ["no prefill and decode"], 0
+    for row in rows:
+        phase, steps, share, median_ms = row["phase"], row["steps"], float(row["time_pct"]), float(row["interval_p50_us"]) / 1000
+        generates = phase == "decode"
+        tokens += float(row["output_tokens_per_s"]) * generates
+        gap = float(row["gap_pct"])
+        inside = (100 - gap) * float(row["idle_in_step_pct"]) / 100
+        cells = f"{float(row['output_tokens_per_s']):.0f} | {gap:.1f} | {inside:.1f} |" if generates else "| | |"
+        for text, document in ((f"{phase}: {steps} steps, {share:.0f}% of the time, median {median_ms:.2f} ms", done.stdout),
+                               (f"| {phase} | {steps} | {share:.1f} | {median_ms:.3f} | {cells}", markdown), (f"{phase} {1000 * median_ms:.3g} µs", tile)):
+            problems += [] if text in document else [f"{text!r} is not in {document[:1500]!r}"]
+    return problems + ([] if tile.endswith(f"; {round(tokens):,} tokens/s") else [tile])
+
+
 # ---- inferred steps ----
 
 def generation_loop(prompt=1536, tokens=15, waits=True, checks=0, parts=1):
@@ -264,6 +291,7 @@ CASES = [harness.Case(f"{annotate.__name__} server {seed}", check_server, seed, 
     harness.Case("padded above four times the batch", check_padded, 20, 81, False),
     harness.Case("fit of 8 steps", check_fit, 8, True),
     harness.Case("no fit of 7 steps", check_fit, 7, False),
+    harness.Case("first screens", check_first_screens),
     harness.Case("training", check_absent, ["ProfilerStep#1", "ProfilerStep#2", "ProfilerStep#3"]),
     harness.Case("only launches", check_absent, None),
     harness.Case("generation by waits", check_inferred, "waits", {}),

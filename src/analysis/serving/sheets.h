@@ -28,6 +28,16 @@ gt_table *gt_serving_decode_cost(const gt_step_list *list, const gt_event_view *
 gt_table *gt_serving_kernel_classes(const gt_step_list *list, const gt_event_view *trace);
 gt_table *gt_serving_graph_replays(const gt_step_list *list, const gt_event_view *trace);
 
+/* What the first screens say of a phase. */
+typedef struct gt_phase_figures {
+    gt_str phase;
+    double steps, time_pct, median_ms; /* median_ms: from one step to the next */
+    bool generates;                    /* the others are only of phases that generate tokens */
+    double tokens_per_s, gap_pct, idle_inside_pct; /* idle between steps, and within them; of their time */
+} gt_phase_figures;
+/* From a row of serving_summary; false if it is not of a phase, or of steps without a time. */
+bool gt_serving_phase_figures(const gt_table *summary, size_t row, gt_phase_figures *figures);
+
 /* Adds what clients or the server measured of requests, read from the file of this name, and what the trace
  * says about it. */
 void gt_serving_add_requests(const gt_step_list *list, const gt_event_view *trace, const gt_server_run *run,

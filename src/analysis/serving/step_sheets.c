@@ -250,6 +250,33 @@ gt_table *gt_serving_summary(const gt_step_list *list, const gt_event_view *trac
     return table;
 }
 
+bool gt_serving_phase_figures(const gt_table *summary, size_t row, gt_phase_figures *figures)
+{
+    enum { STEPS, TIME, MEDIAN, TOKENS, GAP, INSIDE, NUMBERS };
+    static const gt_col columns[NUMBERS] = {
+        [STEPS] = GT_COL_STEPS,
+        [TIME] = GT_COL_SERVING_TIME_PCT,
+        [MEDIAN] = GT_COL_INTERVAL_P50_US,
+        [TOKENS] = GT_COL_OUTPUT_TOKENS_PER_S,
+        [GAP] = GT_COL_GAP_PCT,
+        [INSIDE] = GT_COL_IDLE_IN_STEP_PCT,
+    };
+    double n[NUMBERS];
+    for (int i = 0; i < NUMBERS; i++) n[i] = gt_column_number(gt_table_column(summary, columns[i]), row);
+    uint32_t name = gt_table_column_of(summary, GT_COL_PHASE, GT_TYPE_STRING)->texts[row];
+    gt_str phase = gt_interner_get(summary->strings, name);
+    bool verifies = gt_str_equals(phase, gt_serving_phase_name(GT_SERVING_VERIFY));
+    *figures = (gt_phase_figures){phase,
+                                  n[STEPS],
+                                  n[TIME],
+                                  n[MEDIAN] / 1e3,
+                                  verifies || gt_str_equals(phase, gt_serving_phase_name(GT_SERVING_DECODE)),
+                                  n[TOKENS],
+                                  n[GAP],
+                                  (100 - n[GAP]) * n[INSIDE] / 100};
+    return !gt_str_equals(phase, "all") && !isnan(n[MEDIAN]);
+}
+
 /* ---- host_between_steps ---- */
 
 static const gt_column_head between_columns[] = {
