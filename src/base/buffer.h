@@ -4,10 +4,6 @@
 
 #include "base/interner.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 typedef struct gt_buffer {
     char *bytes;
     size_t len, capacity;

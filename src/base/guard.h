@@ -34,7 +34,6 @@
 #include "base/raise.h"
 
 #include <pthread.h>
-#include <stdbool.h>
 
 typedef struct gt_guard gt_guard;
 

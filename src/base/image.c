@@ -3,7 +3,6 @@
 #include "base/memory.h"
 
 #include <stdio.h>
-#include <string.h>
 
 void gt_image_free(gt_image *image)
 {

@@ -14,10 +14,6 @@
 
 #include "base/interner.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 enum { GT_IMAGE_NAME_MAX = 40 };
 
 /* One array. Its bytes follow each other in the file, but need not do so in memory. */

@@ -3,8 +3,6 @@
 #include "base/map.h"
 #include "base/memory.h"
 
-#include <string.h>
-
 typedef struct entry {
     const char *bytes;
     uint32_t len;

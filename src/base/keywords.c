@@ -3,10 +3,6 @@
 #include "base/guard.h"
 #include "base/keywords.h"
 
-#include "base/memory.h"
-
-#include <string.h>
-
 /* The letters of words; all other bytes are letter 0, which no word contains. */
 static const char alphabet[] = "abcdefghijklmnopqrstuvwxyz0123456789_:";
 enum { LETTERS = sizeof alphabet, START = 0, NO_WORDS = 0 };

@@ -11,8 +11,6 @@
 
 #include "base/interner.h"
 
-#include <stdbool.h>
-
 enum { GT_KEYWORDS_MAX = 256 };
 
 typedef struct gt_keyword_set {

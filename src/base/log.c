@@ -3,15 +3,9 @@
 #include "base/log.h"
 #include "base/buffer.h"
 #include "base/guard.h"
-#include "base/image.h"
-#include "base/memory.h"
 #include "base/printing.h"
-#include "base/repeats.h"
 
-#include <pthread.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool be_quiet;

@@ -8,8 +8,6 @@
 
 #include "base/repeats.h" /* gt_log_about, gt_log_keep */
 
-#include <stdbool.h>
-
 /* "gputally: warning: ..."; does not collide with a progress line. May be called from any thread. A warning
  * that was given before, also about another file, is only counted; see base/repeats.h. */
 void gt_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));

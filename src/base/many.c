@@ -13,7 +13,6 @@
 #include "base/many.h"
 #include "base/guard.h"
 #include "base/log.h"
-#include "base/memory.h"
 #include "base/team.h"
 
 #include <stdatomic.h>

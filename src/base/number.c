@@ -12,9 +12,7 @@
 #include "base/memory.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 typedef unsigned __int128 uint128;
 

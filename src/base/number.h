@@ -4,10 +4,6 @@
 
 #include "base/interner.h"
 
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
 enum { GT_NUMBER_MAX = 32 }; /* enough bytes for any printed number */
 
 /* The shortest digits that read back as the same double, in the format of Python's repr: 1.0, 0.0001, 1e-05,

@@ -5,10 +5,7 @@
 #include "base/raise.h"
 
 #include <errno.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { OUT_BYTES = 4096, ESCAPE_MAX = 16 };

@@ -3,8 +3,6 @@
 #include "base/protobuf.h"
 #include "base/memory.h"
 
-#include <string.h>
-
 enum { GROUP_BEGIN = 3, GROUP_END = 4, VARINT_MAX = 10, NUMBER_MAX = (1 << 29) - 1 };
 
 static bool fail(gt_proto *m)

@@ -16,10 +16,6 @@
 
 #include "base/interner.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <string.h>
-
 typedef enum gt_wire {
     GT_WIRE_VARINT = 0,
     GT_WIRE_FIXED64 = 1,

@@ -9,11 +9,9 @@
 #include "base/team.h"
 #include "base/guard.h"
 #include "base/log.h"
-#include "base/memory.h"
 #include "base/threads.h"
 
 #include <stdatomic.h>
-#include <stdbool.h>
 
 enum { WOKEN_AT_ONCE = 4 }; /* threads */
 

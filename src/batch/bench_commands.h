@@ -6,8 +6,6 @@
 
 #include "base/buffer.h"
 
-#include <stdbool.h>
-
 /* An op as in the trace: JSON strings, "" if absent. */
 typedef struct gt_bench_op {
     const char *name; /* aten::mm */

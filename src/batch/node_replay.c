@@ -2,7 +2,6 @@
  * with the benchmark program of the library. */
 #include "batch/node_replay.h"
 #include "base/log.h"
-#include "base/memory.h"
 #include "os/child.h"
 #include "os/paths.h"
 #include "os/shell_words.h"
@@ -15,7 +14,6 @@
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* ---- running programs and PyTorch ---- */

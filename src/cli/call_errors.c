@@ -2,20 +2,14 @@
  *
  * They are printed. A call that asks for the JSON of a report also gets them there, so that a script finds
  * the reason where it looks for the result. */
-#include "cli/command.h"
 
-#include "base/log.h"
-#include "base/memory.h"
 #include "cli/common.h"
 #include "cli/inputs/inputs.h"
 #include "procs/procs.h"
 #include "os/paths.h"
-#include "report/answers.h"
 #include "report/report.h"
 
 #include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 static gt_error usage; /* the last usage error */

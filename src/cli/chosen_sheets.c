@@ -2,9 +2,6 @@
 #include "cli/common.h"
 
 #include "base/log.h"
-#include "base/memory.h"
-
-#include <string.h>
 
 /* NULL: the command does not have the option. */
 static const gt_option_value *names_of(const gt_arguments *arguments, const char *option)

@@ -1,7 +1,6 @@
 /* Signal handlers that remove unfinished output files and end the programs that were started. The library
  * itself never touches signals. */
 #include "cli/command.h"
-#include "base/memory.h"
 #include "procs/procs.h"
 #include "os/child.h"
 #include "output/output.h"

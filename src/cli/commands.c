@@ -1,12 +1,7 @@
 /* The table of commands. To add a command, add a row here, a file in cli/commands that defines its syntax and
  * its run function, and their declarations in cli/commands/commands.h. */
-#include "cli/command.h"
 #include "cli/commands/commands.h"
-#include "base/memory.h"
 #include "cli/sweep/sweep.h"
-
-#include <stdio.h>
-#include <string.h>
 
 /* The headings of `gputally help`. */
 static const char REPORTS[] = "Reports", COMPARISONS[] = "Comparisons", TRACES[] = "Traces",

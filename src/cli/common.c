@@ -3,14 +3,11 @@
 #include "cli/common.h"
 
 #include "base/log.h"
-#include "base/buffer.h"
-#include "base/memory.h"
 #include "base/memory_limit.h"
 #include "base/progress.h"
 #include "base/team.h"
 #include "base/threads.h"
 #include "cli/earlier_sheets.h"
-#include "cli/journal.h"
 #include "index/index.h"
 #include "model/arch.h"
 #include "os/paths.h"
@@ -19,7 +16,6 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const gt_option output_options[] = {
     GT_OUTPUT_OPTIONS("next to the trace, 908_results.json gives 908_perf_report.xlsx")};

@@ -6,7 +6,6 @@
 #include "cli/command.h"
 #include "input/options.h"
 #include "output/output.h"
-#include "table/table_list.h"
 
 /* ---- options ---- */
 

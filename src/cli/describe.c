@@ -1,16 +1,12 @@
 /* The command line as a report shows it (gt_call_describe), and as what results depend on (gt_call_key). */
 #include "cli/command.h"
 
-#include "base/buffer.h"
-#include "base/memory.h"
-#include "index/index.h"
 #include "os/paths.h"
 #include "os/shell_words.h"
 #include "report/report.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

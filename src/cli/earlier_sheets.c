@@ -3,19 +3,14 @@
  * They are never removed: the folder may be meant for several reports. The same holds for ranks. */
 #include "cli/earlier_sheets.h"
 
-#include "base/buffer.h"
 #include "base/log.h"
-#include "base/memory.h"
 #include "base/number.h"
 #include "model/model.h"
 #include "os/paths.h"
 #include "schema/sheets.h"
 #include "trace/rocprof/rocprof.h"
 
-#include <dirent.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* The sheets of reports on traces, without those below that have composed names. */
 static const gt_sheet sheets[] = {GT_SHEET_GPU_TIMELINE,

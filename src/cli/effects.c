@@ -10,9 +10,7 @@
  * command does not have is ignored, because groups of options are shared between commands. */
 #include "cli/effects.h"
 
-#include "base/buffer.h"
 #include "base/log.h"
-#include "base/memory.h"
 #include "os/paths.h"
 #include "output/output.h"
 
@@ -20,8 +18,6 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 /* ---- options without an effect ---- */

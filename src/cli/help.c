@@ -3,11 +3,8 @@
  * Help has two columns, wrapped to the width of the terminal. A command's help starts with its main options;
  * all others follow in their groups. In the man page, a group of options that several commands share is
  * described once, and the common options have their own section. */
-#include "cli/command.h"
 
 #include "cli/common.h"
-
-#include <string.h>
 
 enum { NAME_COLUMN = 2, WIDTH_MIN = 50, WIDTH_MAX = 110 };
 

@@ -3,7 +3,6 @@
 #include "cli/index_files.h"
 
 #include "base/log.h"
-#include "base/memory.h"
 #include "index/index.h"
 #include "os/paths.h"
 

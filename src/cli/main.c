@@ -1,11 +1,9 @@
 /* The gputally program: finds the command, by the name it was called by or by its first argument, and runs
  * it. */
 #include "base/log.h"
-#include "base/memory.h"
 #include "base/printing.h"
 #include "base/team.h"
 #include "base/threads.h"
-#include "cli/command.h"
 #include "cli/common.h"
 #include "cli/completion/completion.h"
 #include "cli/effects.h"
@@ -15,15 +13,12 @@
 #include "helper/helper.h"
 #include "input/files.h"
 #include "json/scan_set.h"
-#include "output/output.h"
 #include "output/terminal.h"
 #include "os/child.h"
 #include "os/paths.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif

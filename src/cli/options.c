@@ -3,13 +3,10 @@
 
 #include "base/buffer.h"
 #include "base/guard.h"
-#include "base/memory.h"
 #include "compat/number.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- walks through the options ---- */
 

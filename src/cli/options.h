@@ -8,8 +8,6 @@
 #include "base/error.h"
 #include "compat/nearest.h"
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 typedef enum gt_option_kind {

@@ -1,14 +1,11 @@
 /* The key of a partial, and the options in it. */
 #include "cli/partials.h"
 
-#include "base/buffer.h"
-#include "base/memory.h"
 #include "cli/common.h"
 #include "index/checksum.h"
 #include "os/shell_words.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 enum { KEY_MAX = 3000, OPTIONS_MAX = 4096 };
 

@@ -2,14 +2,9 @@
 #include "cli/queried.h"
 
 #include "analysis/ncu/sheets.h"
-#include "base/memory.h"
-#include "input/detect.h"
-#include "input/ncu/ncu.h"
 #include "os/paths.h"
 #include "schema/sheets.h"
 #include "table/image.h"
-
-#include <string.h>
 
 /* ---- reading ---- */
 

@@ -2,9 +2,7 @@
 #ifndef GT_CLI_QUERIED_H
 #define GT_CLI_QUERIED_H
 
-#include "base/image.h"
 #include "report/report.h"
-#include "table/table_list.h"
 
 enum { GT_QUERIED_UNKNOWN = -1, GT_QUERIED_NCU = 16 };
 

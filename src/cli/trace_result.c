@@ -1,11 +1,7 @@
 /* The result of one trace as an image (base/image.h), and back; see trace_result.h. */
 #include "cli/trace_result.h"
 
-#include "base/memory.h"
 #include "output/terminal.h"
-
-#include <stdio.h>
-#include <string.h>
 
 static const char owner[] = "result";
 

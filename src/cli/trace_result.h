@@ -4,13 +4,9 @@
 #ifndef GT_CLI_TRACE_RESULT_H
 #define GT_CLI_TRACE_RESULT_H
 
-#include "base/image.h"
 #include "base/printing.h"
 #include "output/written.h"
 #include "report/collective.h"
-
-#include <stdbool.h>
-#include <stdint.h>
 
 typedef struct gt_trace_result {
     bool made, has_json;

@@ -2,26 +2,16 @@
 #include "cli/traces.h"
 
 #include "base/guard.h"
-#include "base/log.h"
-#include "base/memory.h"
-#include "base/printing.h"
 #include "base/progress.h"
-#include "cli/common.h"
-#include "cli/journal.h"
 #include "procs/procs.h"
 #include "input/files.h"
 #include "os/paths.h"
 #include "output/file.h"
-#include "output/terminal.h"
-#include "report/answers.h"
-#include "schema/columns.h"
 #include "schema/sheets.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 /* The first trace before this one that would write to one of its output paths; SIZE_MAX: none. `known` has

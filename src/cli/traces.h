@@ -3,16 +3,9 @@
 #ifndef GT_CLI_TRACES_H
 #define GT_CLI_TRACES_H
 
-#include "base/printing.h"
-#include "cli/command.h"
 #include "cli/common.h"
 #include "cli/trace_result.h"
-#include "input/options.h"
-#include "report/collective.h"
 #include "report/report.h"
-#include "stream/stream.h"
-
-#include <stdio.h>
 
 /* One trace to report on. */
 typedef struct gt_trace_call {

@@ -5,8 +5,6 @@
  * headers. */
 #include "cli/version.h"
 
-#include "base/buffer.h"
-#include "base/memory.h"
 #include "base/memory_limit.h"
 #include "base/threads.h"
 #include "commit.h"
@@ -24,7 +22,6 @@
 #include <pcre2.h>
 #include <sqlite3.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>

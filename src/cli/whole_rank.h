@@ -4,7 +4,6 @@
 #define GT_CLI_WHOLE_RANK_H
 
 #include "cli/command.h"
-#include "input/options.h"
 #include "report/collective.h"
 #include "stream/stream.h"
 

@@ -1,14 +1,10 @@
 /* A trace that the command for another profiler is given: the reader says what it does not find, and this
  * what the file is and which command reads it. Old names keep the sentences of their programs. */
-#include "cli/command.h"
 
 #include "cli/inputs/inputs.h"
-#include "input/detect.h"
-#include "base/memory.h"
 #include "os/paths.h"
 #include "report/report.h"
 
-#include <string.h>
 #include <sys/stat.h>
 
 static const struct {

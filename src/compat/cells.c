@@ -1,13 +1,11 @@
 /* Makes a table of the cells of a sheet, by the rules in cells.h: cells are sorted by column, then the type
  * of each column is derived from its cells, then the column is filled. */
 #include "compat/cells.h"
-#include "base/memory.h"
 #include "base/number.h"
 #include "compat/number.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 /* The largest allowed area of a sheet: this many cells, plus this many per cell in the file. */
 enum { AREA_ALWAYS_ALLOWED = 1 << 20, AREA_PER_CELL = 64 };

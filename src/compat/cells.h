@@ -6,7 +6,6 @@
 #ifndef GT_COMPAT_CELLS_H
 #define GT_COMPAT_CELLS_H
 
-#include "base/error.h"
 #include "table/table.h"
 
 typedef enum gt_cell_parsing {

@@ -5,10 +5,6 @@
 
 #include "base/interner.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 typedef enum gt_python_parsed { GT_PYTHON_PARSED, GT_PYTHON_INVALID, GT_PYTHON_TOO_LARGE } gt_python_parsed;
 
 /* As int(): white space around, a sign, digits with single '_' between them. TOO_LARGE beyond 128 bits. */

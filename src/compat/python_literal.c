@@ -5,15 +5,12 @@
  * it, which is how trailing commas disappear. */
 #include "compat/python_literal.h"
 
-#include "base/memory.h"
 #include "base/team.h"
 #include "compat/python_repr.h"
 #include "json/string.h"
-#include "json/values.h"
 
 #include <ctype.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* An open bracket is one byte on the stack: its kind, and how many elements it has so far (0, 1, 2 for more).
  */

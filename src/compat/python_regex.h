@@ -22,9 +22,6 @@
 #include "base/buffer.h"
 #include "base/error.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-
 typedef struct gt_python_regex {
     struct pcre2_real_code_8 *code;
     size_t group_count; /* without group 0 */

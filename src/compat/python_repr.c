@@ -2,11 +2,8 @@
  * are is a table of Unicode, unprintable.inc. Lists and tuples print their elements by repr. */
 #include "compat/python_repr.h"
 
-#include "base/memory.h"
-
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 /* ---- strings ---- */
 

@@ -2,7 +2,6 @@
 #ifndef GT_COMPAT_PYTHON_REPR_H
 #define GT_COMPAT_PYTHON_REPR_H
 
-#include "base/buffer.h"
 #include "json/values.h"
 #include "table/table.h"
 

@@ -4,8 +4,6 @@
 #include "os/shell_words.h"
 
 #include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { SHOWN_BYTES = 200, MESSAGES_MAX = 50 };
 

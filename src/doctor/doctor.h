@@ -12,8 +12,6 @@
 #ifndef GT_DOCTOR_DOCTOR_H
 #define GT_DOCTOR_DOCTOR_H
 
-#include "base/buffer.h"
-#include "base/memory.h"
 #include "input/options.h"
 #include "json/writer.h"
 #include "output/terminal.h"

@@ -2,16 +2,12 @@
  * to others.c. FIFOs and devices are not opened: reading them takes away what they hold, or never ends. */
 #include "doctor/parts.h"
 
-#include "base/log.h"
-#include "index/index.h"
 #include "input/chrome/chrome.h"
 #include "input/ncu/ncu.h"
 #include "input/rocprof/rocprof.h"
 #include "os/paths.h"
-#include "stream/stream.h"
 
 #include <errno.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -2,7 +2,6 @@
 #include "doctor/parts.h"
 
 #include "schema/sheets.h"
-#include "trace/jax/jax.h"
 
 static void add_gpus(gt_diagnosis *d, const gt_jax *trace)
 {

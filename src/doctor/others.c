@@ -10,8 +10,6 @@
 #include "json/reader.h"
 #include "os/paths.h"
 
-#include <string.h>
-
 /* `next` is a command before the path, `after` comes after it. */
 typedef struct signature {
     const char *bytes;

@@ -3,7 +3,6 @@
 #define GT_DOCTOR_PARTS_H
 
 #include "doctor/doctor.h"
-#include "input/detect.h"
 #include "report/report.h"
 
 /* A trace whose report is being made. */

@@ -5,8 +5,6 @@
 
 #include <inttypes.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { NAME_WIDTH = 18, LEAST_WIDTH = 40, PARTS_SHOWN = 16 };
 

@@ -6,17 +6,12 @@
 
 #include "analysis/serving/serving.h"
 #include "analysis/serving/step_list.h"
-#include "base/map.h"
-#include "input/xla/profiles.h"
-#include "model/arch.h"
 #include "os/paths.h"
 #include "schema/sheets.h"
-#include "trace/pytorch/pytorch.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { STEPS_FOR_VARIATION = 3 };
 static const char step_prefix[] = "ProfilerStep#";

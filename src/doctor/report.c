@@ -2,12 +2,9 @@
  * are not passed. */
 #include "doctor/parts.h"
 
-#include "report/answers.h"
-#include "schema/columns.h"
 #include "schema/sheets.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { NAMES_SHOWN = 4 };
 

@@ -6,10 +6,8 @@
 #include "input/rocprof/readers.h"
 #include "os/paths.h"
 #include "schema/sheets.h"
-#include "trace/rocprof/rocprof.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 static bool is_nsys(const gt_inspection *p)
 {

@@ -10,7 +10,6 @@
 #include <ctype.h>
 #include <dlfcn.h>
 #include <math.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,8 +4,6 @@
 
 #include <link.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
 #include <string.h>
 
 typedef struct search {

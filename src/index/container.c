@@ -2,7 +2,6 @@
 #include "index/container.h"
 #include "base/guard.h"
 #include "base/map.h"
-#include "base/memory.h"
 #include "base/team.h"
 #include "index/build.h"
 #include "index/checksum.h"
@@ -11,9 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
-#include <stddef.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>

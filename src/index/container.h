@@ -16,8 +16,6 @@
 #include "base/image.h"
 #include "index/identity.h"
 
-#include <stdint.h>
-
 #define GT_INDEX_MAGIC "GTINDEX\n"
 enum {
     GT_INDEX_FORMAT = 1, /* of the file; images are tied to the build, see gt_build_number */

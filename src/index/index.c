@@ -1,7 +1,6 @@
 /* The index of a trace: its place, its state, and what is kept in it. */
 #include "index/index.h"
 #include "base/log.h"
-#include "base/memory.h"
 #include "index/checksum.h"
 #include "index/container.h"
 #include "os/paths.h"
@@ -10,7 +9,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

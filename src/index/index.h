@@ -19,10 +19,6 @@
 
 #include "base/error.h"
 #include "base/image.h"
-#include "base/interner.h"
-
-#include <stdbool.h>
-#include <stdint.h>
 
 #define GT_INDEX_SUFFIX ".gtindex"
 

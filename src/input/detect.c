@@ -1,17 +1,13 @@
 /* Format detection: binary formats by their first bytes, JSON formats by the keys of the outermost object,
  * CSV files of rocprofv3 and ncu by their column names. */
 #include "input/detect.h"
-#include "base/memory.h"
 #include "procs/part.h"
 #include "input/ncu/ncu.h"
 #include "input/nsys/nsys.h"
 #include "input/perfetto/perfetto.h"
 #include "input/rocprof/readers.h"
 #include "input/xla/xplane.h"
-#include "json/reader.h"
 #include "os/paths.h"
-
-#include <string.h>
 
 enum { SHORT_LOOK_BYTES = 64 * 1024 }; /* a trace may describe eight GPUs before its events */
 

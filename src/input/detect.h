@@ -5,7 +5,6 @@
 #ifndef GT_INPUT_DETECT_H
 #define GT_INPUT_DETECT_H
 
-#include "base/error.h"
 #include "stream/stream.h"
 
 typedef enum gt_trace_format {

@@ -1,16 +1,13 @@
 /* Sizes of trace files, for reading many of them; see files.h. */
 #include "input/files.h"
 #include "base/many.h"
-#include "base/memory.h"
 #include "base/memory_limit.h"
 #include "base/number.h"
 #include "base/progress.h"
 #include "input/file_parts.h"
 #include "os/paths.h"
 
-#include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
 
 enum {
     PACKED_BYTE = 12,  /* expansion of gzip and zstd traces, approximately */

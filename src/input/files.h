@@ -5,10 +5,6 @@
 
 #include "base/image.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 typedef struct gt_file_sizes {
     uint64_t *memory; /* by file: bytes needed to keep its events, approximately; 0 without a file */
     uint64_t *sizes;  /* by file: bytes on disk; likewise */

@@ -3,7 +3,6 @@
 #ifndef GT_INPUT_INDEXED_RUN_H
 #define GT_INPUT_INDEXED_RUN_H
 
-#include "base/error.h"
 #include "index/index.h"
 #include "input/options.h"
 #include "stream/stream.h"

@@ -11,7 +11,6 @@
 #include "base/guard.h"
 #include "base/log.h"
 #include "base/many.h"
-#include "base/memory.h"
 #include "base/team.h"
 #include "procs/procs.h"
 #include "procs/folder.h"
@@ -21,7 +20,6 @@
 
 #include <dirent.h>
 #include <poll.h>
-#include <string.h>
 
 enum { SEEN_STEP_MS = 50, SEEN_STEPS = 200 }; /* until a file of another machine is visible: 10 s */
 

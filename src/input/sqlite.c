@@ -1,10 +1,8 @@
 /* Opens untrusted SQLite databases. */
 #include "input/sqlite.h"
 #include "base/guard.h"
-#include "base/memory.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 
 /* Limits for the SQL in the file's own schema: far more than profilers need. */

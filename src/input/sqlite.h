@@ -7,10 +7,8 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
-#include "base/interner.h"
 
 #include <sqlite3.h>
-#include <stdbool.h>
 
 typedef struct gt_sqlite {
     sqlite3 *handle;

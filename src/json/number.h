@@ -8,10 +8,6 @@
 
 #include "base/interner.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <string.h>
-
 typedef struct gt_json_number {
     bool is_int; /* written without fraction and exponent, and within int64 */
     int64_t integer;

@@ -1,13 +1,11 @@
 /* The pull reader. Each call works on the current block; if that ends in the middle of a token, the beginning
  * of the token is kept, the next block is fetched after it, and the token is read again. */
 #include "json/reader.h"
-#include "json/number.h"
 #include "json/string.h"
 #include "json/scan.h"
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 static const uint8_t nothing[GT_STREAM_PAD];
 

@@ -20,8 +20,6 @@
 #ifndef GT_JSON_READER_H
 #define GT_JSON_READER_H
 
-#include "base/error.h"
-#include "base/interner.h"
 #include "json/number.h"
 #include "stream/stream.h"
 

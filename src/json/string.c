@@ -4,7 +4,6 @@
 #include "json/scan.h"
 
 #include <stdio.h>
-#include <string.h>
 
 /* ---- reading ---- */
 

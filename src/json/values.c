@@ -2,11 +2,9 @@
 #include "json/values.h"
 
 #include "json/string.h"
-#include "base/memory.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { MAX_DEPTH = 64, MAX_BYTES = 16 << 20 };
 

@@ -8,10 +8,7 @@
 #define GT_JSON_VALUES_H
 
 #include "base/memory.h"
-#include "base/interner.h"
 #include "base/buffer.h"
-
-#include <stdbool.h>
 
 typedef enum gt_value_type {
     GT_VALUE_MISSING, /* no such key, no such index */

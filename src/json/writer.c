@@ -4,7 +4,6 @@
 #include "base/number.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { TAKEN_AT_LEAST = 64 * 1024 };
 

@@ -11,7 +11,6 @@
 #ifndef GT_JSON_WRITER_H
 #define GT_JSON_WRITER_H
 
-#include "base/buffer.h"
 #include "json/values.h"
 
 typedef struct gt_json_writer {

@@ -3,7 +3,6 @@
  * polled. */
 #include "os/child.h"
 #include "base/log.h"
-#include "base/buffer.h"
 #include "os/clock.h"
 #include "os/paths.h"
 #include "os/supervisor.h"
@@ -11,11 +10,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 static const int handed_on[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};

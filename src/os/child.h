@@ -14,10 +14,7 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
-#include "base/interner.h"
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <sys/types.h>
 
 typedef enum gt_child_stream { GT_CHILD_STDOUT, GT_CHILD_STDERR } gt_child_stream;

@@ -2,7 +2,6 @@
 #include "os/shell_words.h"
 
 #include <ctype.h>
-#include <string.h>
 
 void gt_arg_list_add(gt_arena *arena, gt_arg_list *list, const char *word)
 {

@@ -1,19 +1,16 @@
 /* The work folder; see folder.h. */
 #include "procs/folder.h"
-#include "base/memory.h"
 #include "procs/part.h"
 #include "index/checksum.h"
 #include "index/index.h"
 #include "os/paths.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -12,7 +12,6 @@
 
 #include "base/error.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct gt_work_folder {

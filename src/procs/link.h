@@ -7,9 +7,6 @@
 #include "procs/launcher.h"
 #include "procs/wire.h"
 
-#include <stdbool.h>
-#include <sys/types.h>
-
 typedef struct gt_procs_link {
     int socket;
     int printed;  /* a file without a name: what MPI has printed */

@@ -3,7 +3,6 @@
 #define GT_PROCS_STATE_H
 
 #include "procs/procs.h"
-#include "procs/launcher.h"
 #include "procs/link.h"
 #include "procs/share.h"
 

@@ -4,7 +4,6 @@
  * under way at a time, for as many files as there are idle lanes. When all files are given out, all lanes but
  * the last are closed, so that their threads help with the files that this process still works on. The last
  * one waits for files that take another process too long. */
-#include "procs/procs.h"
 #include "procs/folder.h"
 #include "procs/state.h"
 #include "base/log.h"
@@ -15,7 +14,6 @@
 #include "os/clock.h"
 
 #include <poll.h>
-#include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
 

@@ -22,9 +22,6 @@
 #include "base/threads.h"
 #include "stream/unpack.h"
 
-#include <pthread.h>
-#include <string.h>
-
 typedef struct gt_readahead gt_readahead;
 /* Blocks of `block` bytes (the last one may be shorter), each with `headroom` bytes before it and `pad` bytes
  * after it that belong to the reader (headroom: at least GT_UNPACK_HISTORY). A block is unpacked by

@@ -10,9 +10,6 @@
 #include "base/buffer.h"
 #include "base/error.h"
 
-#include <stddef.h>
-#include <stdint.h>
-
 enum {
     GT_STREAM_PAD = 256,          /* readable bytes after each block: two '"', then zeros */
     GT_STREAM_BLOCK = 256 * 1024, /* the usual size of a block: stays in the cache with what is made of it */

@@ -3,7 +3,6 @@
 #include "base/log.h"
 #include "base/progress.h"
 
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -6,8 +6,6 @@
 #ifndef GT_STREAM_WINDOW_H
 #define GT_STREAM_WINDOW_H
 
-#include "base/interner.h"
-#include "base/buffer.h"
 #include "stream/stream.h"
 
 enum { GT_WINDOW_PAD = 16 }; /* readable bytes after what is shown, with any content */

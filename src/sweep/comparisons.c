@@ -1,8 +1,6 @@
 /* `sweep report`: comparisons of the reports of a rank across the values of an axis. */
 #include "sweep/report.h"
-#include "base/log.h"
 #include "base/many.h"
-#include "base/memory.h"
 #include "index/checksum.h"
 #include "os/paths.h"
 #include "output/output.h"
@@ -10,9 +8,7 @@
 
 #include <inttypes.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* One rank of the runs that differ in one axis only. */
 typedef struct comparison_task {

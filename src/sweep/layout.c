@@ -2,9 +2,7 @@
  * `sweep run` gives them. A walk goes only into folders with such names, so a folder with other things is not
  * searched. */
 #include "sweep/layout.h"
-#include "base/buffer.h"
 #include "base/log.h"
-#include "base/memory.h"
 #include "base/number.h"
 #include "os/paths.h"
 #include "sweep/record.h"
@@ -12,7 +10,6 @@
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { AXES_MAX = 32, VISITED_MAX = 100000, NAMES_SHOWN = 8 };
 

@@ -20,12 +20,8 @@
 #include "base/error.h"
 #include "base/interner.h"
 #include "base/map.h"
-#include "base/memory.h"
 #include "sweep/folder_names.h"
 #include "sweep/status.h"
-
-#include <stddef.h>
-#include <stdint.h>
 
 /* ---- settings ---- */
 

@@ -1,11 +1,7 @@
 /* Reads each trace twice: the first pass classifies processes as GPU or CPU by the categories of their
  * events, the second copies the events. */
 #include "sweep/merge.h"
-#include "base/buffer.h"
-#include "base/interner.h"
 #include "base/log.h"
-#include "base/map.h"
-#include "base/memory.h"
 #include "os/paths.h"
 #include "output/file.h"
 #include "sweep/layout.h"

@@ -7,11 +7,7 @@
 #ifndef GT_SWEEP_MERGE_H
 #define GT_SWEEP_MERGE_H
 
-#include "base/error.h"
 #include "output/output.h"
-
-#include <stddef.h>
-#include <stdint.h>
 
 /* The traces to merge. */
 typedef struct gt_merge_traces {

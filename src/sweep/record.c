@@ -6,7 +6,6 @@
 #include "sweep/tasks.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { LARGEST_RECORD = 256 << 20 };
 

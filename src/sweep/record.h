@@ -3,7 +3,6 @@
 #ifndef GT_SWEEP_RECORD_H
 #define GT_SWEEP_RECORD_H
 
-#include "base/memory.h"
 #include "json/values.h"
 
 typedef struct gt_recorded_point {

@@ -1,9 +1,6 @@
 /* `sweep report`: writes the report of every trace, the collective report of every setting, and comparisons
  * across thread settings. */
 #include "sweep/report.h"
-#include "analysis/collective/sheets.h"
-#include "base/log.h"
-#include "base/memory.h"
 #include "base/memory_limit.h"
 #include "base/number.h"
 #include "procs/procs.h"
@@ -12,17 +9,14 @@
 #include "input/rocprof/rocprof.h"
 #include "os/paths.h"
 #include "output/file.h"
-#include "output/output.h"
 #include "report/collective.h"
 #include "report/pytorch/pytorch.h"
 #include "report/rocprof.h"
-#include "schema/columns.h"
 #include "schema/sheets.h"
 #include "sweep/decide/decide.h"
 #include "sweep/report_job.h"
 
 #include <inttypes.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 
 /* ---- reports ---- */

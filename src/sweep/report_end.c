@@ -2,13 +2,9 @@
  * and what could not be done. */
 #include "sweep/report_job.h"
 
-#include "base/log.h"
-#include "base/memory.h"
 #include "input/chrome/kineto.h"
-#include "stream/stream.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 enum { NAMES_MAX = 4, RANKS_MAX = 1000000, RANKS_SHOWN = 20 };
 

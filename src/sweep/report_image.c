@@ -3,7 +3,6 @@
 #include "sweep/report_job.h"
 
 #include "analysis/collective/sheets.h"
-#include "base/memory.h"
 #include "table/image.h"
 
 static const char owner[] = "trace";

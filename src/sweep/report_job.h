@@ -2,10 +2,7 @@
 #ifndef GT_SWEEP_REPORT_JOB_H
 #define GT_SWEEP_REPORT_JOB_H
 
-#include "base/image.h"
-#include "base/log.h"
 #include "output/written.h"
-#include "sweep/cache/cache.h"
 #include "sweep/report.h"
 
 #include <stdatomic.h>

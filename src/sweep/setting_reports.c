@@ -2,17 +2,14 @@
 #include "sweep/setting_reports.h"
 #include "base/log.h"
 #include "base/many.h"
-#include "base/memory.h"
 #include "base/number.h"
 #include "compat/number.h"
 #include "os/paths.h"
 #include "schema/columns.h"
-#include "sweep/layout.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- sheets ---- */
 

@@ -1,6 +1,5 @@
 /* Reports on one run that is not in a sweep: a sweep of one setting without a name. */
 #include "sweep/report.h"
-#include "base/memory.h"
 #include "os/paths.h"
 #include "sweep/compare/compare.h"
 

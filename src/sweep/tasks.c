@@ -2,14 +2,12 @@
  * "STAMP/<task>.<restart>", in sweep.json, so that it is added only once. */
 #include "sweep/tasks.h"
 #include "base/log.h"
-#include "base/memory.h"
 #include "os/paths.h"
 #include "run/plan/context.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
     LARGEST_LIST = 256 << 20,

@@ -21,13 +21,8 @@
 #ifndef GT_SWEEP_TASKS_H
 #define GT_SWEEP_TASKS_H
 
-#include "base/memory.h"
 #include "json/values.h"
 #include "sweep/status.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #define GT_SWEEP_SLURM   "slurm" /* folder below the sweep's */
 #define GT_SWEEP_SECRETS "secrets.json"

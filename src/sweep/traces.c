@@ -1,14 +1,11 @@
 /* The traces of one run. Folders are read one at a time, in byte order of names, so that the same sweep
  * always gives the same traces. */
 #include "sweep/layout.h"
-#include "base/interner.h"
-#include "base/memory.h"
 #include "input/rocprof/rocprof.h"
 #include "os/paths.h"
 
 #include <ctype.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 enum { DEPTH_MAX = 8, FOLDER_FORMS = 3 };

@@ -1,14 +1,9 @@
 /* `gputally batch`: finds the traces below a folder and writes one report per folder that contains some.
  * The lines on standard output are those of the replaced program, because scripts look for them. */
 #include "cli/commands/commands.h"
-#include "base/buffer.h"
-#include "base/memory.h"
 #include "batch/node_replay.h"
-#include "cli/common.h"
 #include "procs/procs.h"
 #include "input/files.h"
-#include "cli/inputs/inputs.h"
-#include "cli/traces.h"
 #include "os/clock.h"
 #include "os/paths.h"
 #include "os/shell_words.h"
@@ -16,9 +11,7 @@
 #include "report/batch.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 static const gt_option input_options[] = {

@@ -1,23 +1,13 @@
 /* `gputally collective`: one report on the collectives of all ranks, from one trace per rank. */
 #include "cli/commands/commands.h"
-#include "base/log.h"
 #include "os/paths.h"
 #include "output/file.h"
-#include "base/memory.h"
 #include "base/threads.h"
 #include "base/number.h"
-#include "cli/common.h"
-#include "cli/inputs/inputs.h"
-#include "cli/traces.h"
 #include "cli/whole_rank.h"
-#include "output/terminal.h"
-#include "report/answers.h"
-#include "report/collective.h"
 #include "schema/sheets.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 static const gt_option input_options[] = {
     GT_RANK_OPTIONS(

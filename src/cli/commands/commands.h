@@ -3,7 +3,6 @@
 #ifndef GT_CLI_COMMANDS_COMMANDS_H
 #define GT_CLI_COMMANDS_COMMANDS_H
 
-#include "cli/command.h"
 #include "cli/inputs/inputs.h"
 #include "cli/traces.h"
 

@@ -1,18 +1,13 @@
 /* `gputally compare`: explains why the steps of traces differ, compares the sheets of reports and traces, and
  * checks the --fail_if conditions. */
 #include "cli/commands/commands.h"
-#include "base/memory.h"
-#include "cli/common.h"
-#include "cli/traces.h"
 #include "input/files.h"
 #include "os/paths.h"
 #include "output/file.h"
 #include "report/compare/compare.h"
 #include "schema/sheets.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const gt_option compare_options[] = {
     {"names", GT_OPTION_STRINGS, "NAME...", NULL,

@@ -1,9 +1,7 @@
 /* `gputally completion`: the script that completes command lines in a shell. */
 #include "cli/completion/completion.h"
 
-#include "base/memory.h"
 #include "cli/commands/commands.h"
-#include "cli/common.h"
 #include "output/file.h"
 
 #include <stdlib.h>

@@ -1,20 +1,10 @@
 /* `gputally convert`: reads a trace of any format and writes it in the format of the output's extension. */
 #include "cli/commands/commands.h"
-#include "base/log.h"
-#include "base/memory.h"
 #include "base/number.h"
-#include "cli/common.h"
-#include "cli/traces.h"
-#include "input/detect.h"
 #include "input/nsys/nsys.h"
 #include "input/rocprof/rocprof.h"
 #include "os/paths.h"
 #include "transform/convert.h"
-
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-#include <strings.h>
 
 typedef enum target { TO_PERFETTO, TO_CHROME, TO_ROCPD, TARGETS } target;
 

@@ -1,17 +1,10 @@
 /* `gputally diff`: merges the call trees of two PyTorch traces and writes the differences. */
 #include "cli/commands/commands.h"
-#include "base/log.h"
-#include "base/memory.h"
-#include "cli/common.h"
-#include "cli/traces.h"
 #include "input/chrome/kineto.h"
 #include "input/files.h"
-#include "output/terminal.h"
 #include "report/diff.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define DEFAULT_FOLDER "rprt_diff"
 

@@ -3,27 +3,19 @@
  * them. */
 #include "cli/commands/commands.h"
 
-#include "base/log.h"
-#include "base/memory.h"
 #include "base/number.h"
 #include "base/progress.h"
-#include "cli/common.h"
-#include "cli/inputs/inputs.h"
 #include "doctor/doctor.h"
 #include "input/nsys/nsys.h"
 #include "input/rocprof/rocprof.h"
 #include "os/paths.h"
 #include "output/file.h"
-#include "report/report.h"
 #include "sweep/layout.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

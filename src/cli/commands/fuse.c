@@ -1,19 +1,12 @@
 /* `gputally fuse`: finds the trace of each rank and merges them into one for a trace viewer. */
 #include "cli/commands/commands.h"
-#include "base/log.h"
-#include "base/memory.h"
 #include "base/number.h"
 #include "base/progress.h"
-#include "cli/common.h"
-#include "cli/inputs/inputs.h"
-#include "cli/traces.h"
 #include "input/files.h"
 #include "os/paths.h"
 #include "transform/fuse.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 
 static const gt_option input_options[] = {

@@ -1,21 +1,12 @@
 /* `gputally genesis`: the report on a simulation, from the files of its capture. */
 #include "cli/commands/commands.h"
-#include "base/memory.h"
-#include "cli/inputs/inputs.h"
-#include "cli/common.h"
-#include "cli/journal.h"
-#include "cli/traces.h"
 #include "input/chrome/chrome.h"
 #include "input/rocprof/rocprof.h"
 #include "os/paths.h"
-#include "output/terminal.h"
 #include "report/genesis.h"
-#include "report/rocprof.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const gt_option input_options[] = {
     {"capture_dir", GT_OPTION_STRING, "DIR", NULL,

@@ -2,18 +2,11 @@
  */
 #include "cli/commands/commands.h"
 
-#include "base/log.h"
-#include "base/memory.h"
 #include "base/progress.h"
-#include "cli/common.h"
-#include "index/index.h"
 #include "input/chrome/kineto.h"
 #include "os/paths.h"
-#include "report/report.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 
 static const gt_option index_options[] = {

@@ -1,14 +1,7 @@
 /* `gputally jax`: the report on a JAX profile; of a folder, one report per host. */
 #include "cli/commands/commands.h"
 
-#include "base/memory.h"
-#include "cli/common.h"
-#include "cli/journal.h"
-#include "input/xla/profiles.h"
-#include "model/arch.h"
 #include "schema/sheets.h"
-
-#include <stdio.h>
 
 static const gt_option input_options[] = {
     {"profile_path", GT_OPTION_STRING, "FILE", NULL,

@@ -1,18 +1,7 @@
 /* `gputally jax-analysis`: a short report on an XPlane profile, each sheet in its own file. */
 #include "cli/commands/commands.h"
-#include "base/memory.h"
-#include "cli/common.h"
-#include "input/xla/profiles.h"
-#include "cli/traces.h"
 #include "input/xla/xplane.h"
-#include "output/terminal.h"
-#include "report/jax.h"
-#include "report/summary.h"
-#include "schema/columns.h"
 #include "schema/sheets.h"
-
-#include <stdio.h>
-#include <string.h>
 
 static const gt_option input_options[] = {
     {"profile_xplane_pb_path", GT_OPTION_STRING, "FILE", NULL,

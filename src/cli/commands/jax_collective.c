@@ -1,19 +1,11 @@
 /* `gputally jax-collective`: one report on the collectives of a JAX run, from the profile and the XLA dump of
  * each node. */
 #include "cli/commands/commands.h"
-#include "base/log.h"
-#include "base/memory.h"
 #include "base/progress.h"
-#include "cli/common.h"
-#include "cli/inputs/inputs.h"
-#include "cli/traces.h"
 #include "input/xla/xplane.h"
 #include "os/paths.h"
-#include "report/jax.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { GPUS_MAX = 1 << 16 };
 

@@ -1,12 +1,8 @@
 /* `gputally jax-llama-compare`: a Markdown report on two Chrome traces of the same language model. */
 #include "cli/commands/commands.h"
-#include "base/memory.h"
-#include "cli/common.h"
 #include "input/chrome/chrome.h"
 #include "output/file.h"
-#include "report/jax.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 static const gt_option input_options[] = {

@@ -1,15 +1,10 @@
 /* `gputally links`: writes the names of the programs and scripts that gputally replaces into a folder, so
  * that command lines which use them run unchanged. */
 #include "cli/commands/commands.h"
-#include "base/log.h"
-#include "base/memory.h"
-#include "cli/common.h"
 #include "cli/links/links.h"
 #include "os/paths.h"
 #include "os/shell_words.h"
 
-#include <stdio.h>
-#include <string.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>

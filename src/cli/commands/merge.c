@@ -6,12 +6,6 @@
  * missing. */
 #include "cli/commands/commands.h"
 
-#include "base/buffer.h"
-#include "base/log.h"
-#include "base/memory.h"
-#include "base/team.h"
-#include "cli/common.h"
-#include "cli/inputs/inputs.h"
 #include "cli/partials.h"
 #include "procs/part.h"
 #include "os/paths.h"
@@ -19,9 +13,7 @@
 
 #include <inttypes.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const gt_option input_options[] = {
     {"world_size", GT_OPTION_INT, "N", NULL,

@@ -3,19 +3,12 @@
 #include "cli/commands/commands.h"
 #include "json/string.h"
 #include "compat/python_repr.h"
-#include "cli/common.h"
-#include "base/buffer.h"
-#include "base/memory.h"
 #include "base/raise.h"
 #include "base/number.h"
 #include "model/family.h"
 #include "output/file.h"
-#include "trace/events.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
-#include <strings.h>
 
 static const gt_option model_options[] = {
     {"shapes", GT_OPTION_STRING, "SHAPES", NULL,

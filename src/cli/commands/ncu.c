@@ -1,18 +1,8 @@
 /* `gputally ncu`: the report on the metrics of kernel launches that `ncu --csv` printed. */
 #include "cli/commands/commands.h"
 #include "analysis/ncu/sheets.h"
-#include "base/log.h"
-#include "base/memory.h"
 #include "base/number.h"
-#include "cli/common.h"
-#include "cli/traces.h"
-#include "input/ncu/ncu.h"
-#include "output/terminal.h"
-#include "report/summary.h"
-#include "schema/columns.h"
 #include "schema/sheets.h"
-
-#include <stdio.h>
 
 static const gt_option input_options[] = {
     {"csv_path", GT_OPTION_STRING, "FILE", NULL,

@@ -1,9 +1,6 @@
 /* `gputally nsys`: the report on an export of Nsight Systems. */
 #include "cli/commands/commands.h"
 
-#include "base/memory.h"
-#include "cli/common.h"
-
 static const gt_option report_options[] = {
     {"kernel_details", GT_OPTION_FLAG, NULL, NULL,
      "add the sheet kernel_details: every kernel with its grid, in blocks, and block sizes"},

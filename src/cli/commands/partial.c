@@ -5,23 +5,14 @@
  * shown. It is made as `gputally report` makes it, from the whole trace. */
 #include "cli/commands/commands.h"
 
-#include "base/log.h"
-#include "base/memory.h"
-#include "base/printing.h"
-#include "cli/common.h"
-#include "cli/inputs/inputs.h"
 #include "cli/partials.h"
 #include "cli/whole_rank.h"
 #include "procs/part.h"
-#include "input/detect.h"
 #include "input/files.h"
 #include "os/paths.h"
-#include "report/report.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const gt_option partial_options[] = {
     {"output", GT_OPTION_STRING, "PATH", NULL,

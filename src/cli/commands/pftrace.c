@@ -1,15 +1,8 @@
 /* The three commands for pftrace files: they read the trace in the same way, and each writes its own sheets.
  */
 #include "cli/commands/commands.h"
-#include "base/memory.h"
-#include "cli/common.h"
-#include "cli/journal.h"
-#include "cli/traces.h"
 #include "input/chrome/chrome.h"
 #include "report/pftrace.h"
-
-#include <stdio.h>
-#include <string.h>
 
 static const gt_option input_options[] = {
     {"trace_path", GT_OPTION_STRING, "FILE", NULL,

@@ -1,16 +1,8 @@
 /* `gputally pytorch`: the report on a PyTorch trace. */
 #include "cli/commands/commands.h"
 
-#include "analysis/phases/phases.h"
-#include "base/memory.h"
-#include "cli/common.h"
-#include "cli/journal.h"
 #include "os/paths.h"
-#include "output/figure/figure.h"
 #include "report/pytorch/phase_plots.h"
-
-#include <stdio.h>
-#include <string.h>
 
 static const gt_option input_options[] = {
     {"profile_json_path", GT_OPTION_STRING, "FILE", NULL, "read this trace (same as FILE)"},

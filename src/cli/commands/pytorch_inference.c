@@ -2,11 +2,6 @@
  */
 #include "cli/commands/commands.h"
 
-#include "cli/common.h"
-#include "cli/journal.h"
-
-#include <stdio.h>
-
 static const gt_option input_options[] = {
     {"profile_json_path", GT_OPTION_STRING, "FILE", NULL, "read this trace (same as FILE)"},
     {"capture_folder", GT_OPTION_STRING, "DIR", NULL,

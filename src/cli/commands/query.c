@@ -4,13 +4,8 @@
  * process 0 puts the rows into one database, trace by trace in their order, and asks it. */
 #include "cli/commands/commands.h"
 
-#include "base/log.h"
-#include "base/memory.h"
 #include "base/number.h"
-#include "cli/common.h"
-#include "cli/inputs/inputs.h"
 #include "cli/queried.h"
-#include "cli/traces.h"
 #include "procs/procs.h"
 #include "index/checksum.h"
 #include "input/files.h"
@@ -18,9 +13,7 @@
 #include "report/query/query.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { SQL_MAX = 1 << 20 };

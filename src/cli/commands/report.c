@@ -3,21 +3,14 @@
  * if these are one per rank, also the report on their collectives. */
 #include "cli/commands/commands.h"
 
-#include "base/log.h"
-#include "base/memory.h"
 #include "base/number.h"
-#include "cli/common.h"
 #include "cli/earlier_sheets.h"
-#include "cli/inputs/inputs.h"
-#include "input/detect.h"
 #include "input/nsys/nsys.h"
 #include "input/rocprof/rocprof.h"
 #include "os/paths.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const gt_option report_options[] = {
     {"linked_kernels_only", GT_OPTION_FLAG, NULL, NULL,

@@ -1,10 +1,6 @@
 /* `gputally rocprof`: the report on a rocprofv3 run, and the log lines of the TraceLens program. */
 #include "cli/commands/commands.h"
 
-#include "base/memory.h"
-#include "cli/common.h"
-#include "cli/journal.h"
-
 #include <inttypes.h>
 
 static const gt_option input_options[] = {

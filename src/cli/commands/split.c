@@ -1,16 +1,11 @@
 /* `gputally split`: extracts steps of an inference server's trace. */
 #include "cli/commands/commands.h"
-#include "base/memory.h"
 #include "base/number.h"
-#include "cli/common.h"
-#include "cli/traces.h"
 #include "transform/split.h"
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const gt_option step_options[] = {
     {"iterations", GT_OPTION_STRING, "STEPS", "all",

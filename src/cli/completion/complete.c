@@ -5,14 +5,9 @@
  * valid gets what is valid so far. */
 #include "cli/completion/completion.h"
 
-#include "model/arch.h"
 #include "model/model.h"
 #include "os/paths.h"
-#include "run/plan/context.h"
 #include "run/plan/plan.h"
-
-#include <string.h>
-#include <strings.h>
 
 typedef void choice_taker(void *context, const char *value, const char *text);
 

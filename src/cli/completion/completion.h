@@ -11,8 +11,6 @@
 
 #include "cli/command.h"
 
-#include <stdio.h>
-
 /* Prints which files may stand there in the first line ("none", "folders", "files", or "files json csv":
  * those with these endings), and then one line per word: the word, a tab, what it means. `words` are `count`
  * words of the line, of which the one with number `at` is completed; it may be `count`, for a new word. */

@@ -2,15 +2,11 @@
  * or has JAX profiles, exports of Nsight Systems, or PyTorch traces. */
 #include "cli/inputs/inputs.h"
 
-#include "base/log.h"
-#include "base/memory.h"
 #include "input/chrome/kineto.h"
-#include "input/detect.h"
 #include "input/nsys/nsys.h"
 #include "os/paths.h"
 #include "report/report.h"
 
-#include <string.h>
 #include <sys/stat.h>
 
 static bool is_rank(int64_t rank)

@@ -1,11 +1,9 @@
 /* The traces of batch reports: one walk of the tree below the base, then a sort by folder and rank. */
 #include "cli/inputs/inputs.h"
 
-#include "base/memory.h"
 #include "os/paths.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- paths ---- */
 

@@ -2,16 +2,11 @@
  * of the log. */
 #include "cli/inputs/inputs.h"
 
-#include "base/interner.h"
 #include "compat/python_literal.h"
-#include "base/memory.h"
 #include "input/json/record.h"
 #include "os/paths.h"
 
-#include <dirent.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 static bool is_file(const char *path)

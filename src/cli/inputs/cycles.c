@@ -6,7 +6,6 @@
  * Steps are searched as text, at the speed of reading, and only if a rank has several traces. */
 #include "cli/inputs/inputs.h"
 
-#include "base/buffer.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/team.h"
@@ -14,7 +13,6 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const char mark[] = "ProfilerStep#";
 enum { MARK = sizeof mark - 1, LONGEST = MARK + 20 }; /* with the digits */

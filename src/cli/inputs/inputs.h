@@ -2,14 +2,9 @@
 #ifndef GT_CLI_INPUTS_INPUTS_H
 #define GT_CLI_INPUTS_INPUTS_H
 
-#include "base/error.h"
 #include "cli/command.h"
 #include "compat/python_regex.h"
 #include "input/options.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 /* ---- path patterns with *, ?, [] and ** (any number of folders), like Python's glob ---- */
 

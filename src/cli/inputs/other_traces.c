@@ -3,12 +3,9 @@
 #include "cli/inputs/inputs.h"
 
 #include "base/log.h"
-#include "base/memory.h"
 #include "input/nsys/nsys.h"
 #include "input/rocprof/rocprof.h"
 #include "os/paths.h"
-
-#include <string.h>
 
 static bool is_of_jax(const char *path)
 {

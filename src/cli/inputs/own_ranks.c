@@ -12,7 +12,6 @@
 #include "base/team.h"
 #include "input/chrome/kineto.h"
 #include "input/detect.h"
-#include "stream/stream.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>

@@ -1,15 +1,11 @@
 /* Path patterns: matched part by part; a folder is read only if a part contains a wildcard. */
 #include "cli/inputs/inputs.h"
 
-#include "base/memory.h"
 #include "base/number.h"
 #include "os/paths.h"
 
-#include <dirent.h>
 #include <fnmatch.h>
-#include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 enum { DEPTH_MAX = 256 };

@@ -2,14 +2,10 @@
  * messages about missing files. */
 #include "cli/inputs/inputs.h"
 
-#include "base/buffer.h"
 #include "base/log.h"
-#include "base/memory.h"
 #include "base/number.h"
 #include "os/paths.h"
 
-#include <dirent.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -2,11 +2,9 @@
 #include "cli/inputs/inputs.h"
 
 #include "base/log.h"
-#include "base/memory.h"
 #include "os/paths.h"
 #include "stream/stream.h"
 
-#include <string.h>
 #include <sys/stat.h>
 
 static bool is_file(const char *path)

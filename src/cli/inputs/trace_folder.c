@@ -12,18 +12,13 @@
 #include "cli/inputs/inputs.h"
 
 #include "base/log.h"
-#include "base/memory.h"
 #include "base/number.h"
 #include "base/team.h"
 #include "input/chrome/kineto.h"
 #include "input/detect.h"
 #include "os/paths.h"
-#include "stream/stream.h"
-#include "trace/events.h"
 
-#include <dirent.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 enum { DEPTH_MAX = 4, FOLDERS_MAX = 10000 };

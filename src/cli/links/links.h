@@ -9,9 +9,6 @@
 #include "base/buffer.h"
 #include "base/error.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-
 typedef enum gt_old_kind {
     GT_OLD_LINK,     /* a symbolic link: the program knows the command by this name */
     GT_OLD_PYTHON,   /* a Python script or module that starts the program */

@@ -5,15 +5,12 @@
  * the same folder starts, and files with the mark of `gputally links`. What is as it should be is left alone,
  * so that a second call changes nothing. What is replaced is moved to the folder of originals, under the same
  * path, from where removing moves it back. */
-#include "base/memory.h"
 #include "cli/links/links.h"
 #include "os/paths.h"
 #include "output/file.h"
-#include "output/output.h"
 
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -11,11 +11,9 @@
 #include "cli/links/links.h"
 #include "cli/command.h"
 #include "os/paths.h"
-#include "os/shell_words.h"
 #include "sweep/run/run.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static const char REMARK[] =
     GT_LINKS_MARK ", which replaces it when it runs again; `gputally links --remove` removes it.\n";

@@ -1,15 +1,9 @@
 /* `gputally build`: builds the images of models and writes build_manifest.json. */
-#include "base/log.h"
 #include "cli/commands/commands.h"
-#include "cli/common.h"
 #include "cli/run/run.h"
 #include "os/paths.h"
 #include "run/models/models.h"
-#include "run/plan/context.h"
 #include "run/targets/slurm_job.h"
-
-#include <stdio.h>
-#include <string.h>
 
 static const gt_option options[] = {
     {"tags", GT_OPTION_EACH, "TAGS", NULL,

@@ -1,11 +1,7 @@
 /* `gputally discover`: lists the models of the current folder, or those that tags select. */
-#include "base/log.h"
 #include "cli/commands/commands.h"
-#include "cli/common.h"
 #include "cli/run/run.h"
 #include "run/models/models.h"
-
-#include <stdio.h>
 
 static const gt_option options[] = {
     {"tags", GT_OPTION_EACH, "TAGS", NULL,

@@ -6,9 +6,6 @@
 #include "run/targets/kubernetes/kubernetes.h"
 #include "run/targets/targets.h"
 
-#include <stdio.h>
-#include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Whether one report of all nodes is made after the job. Traces of other profilers than rocprofv3 are

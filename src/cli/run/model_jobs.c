@@ -7,11 +7,7 @@
 #include "os/child.h"
 #include "os/paths.h"
 #include "output/file.h"
-#include "run/plan/context.h"
-#include "run/plan/launcher.h"
 
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { SCRIPTS_MAX_BYTES = 900 << 10 }; /* a ConfigMap takes 1 MiB */

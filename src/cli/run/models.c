@@ -6,12 +6,9 @@
 #include "base/log.h"
 #include "os/paths.h"
 #include "output/file.h"
-#include "run/plan/context.h"
 #include "run/targets/slurm_job.h"
 
 #include <glob.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 typedef struct models_call {

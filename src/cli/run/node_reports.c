@@ -1,7 +1,6 @@
 /* One report of all nodes of a job: of the rocprofv3 runs of the nodes together, and of the PyTorch traces of
  * all ranks. A node that failed is named, and the report is made of the others. */
 #include "base/log.h"
-#include "base/memory.h"
 #include "cli/run/reports.h"
 #include "input/rocprof/rocprof.h"
 #include "os/paths.h"
@@ -9,9 +8,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

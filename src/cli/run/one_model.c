@@ -3,12 +3,9 @@
 #include "base/log.h"
 #include "cli/run/models.h"
 #include "os/paths.h"
-#include "run/plan/context.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 static const gt_value *with_text(gt_arena *arena, const gt_value *dict, const char *key, const char *text)

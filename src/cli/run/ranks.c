@@ -8,13 +8,11 @@
 #include "cli/inputs/inputs.h"
 #include "input/chrome/kineto.h"
 #include "os/paths.h"
-#include "stream/stream.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -5,9 +5,6 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-#include <stddef.h>
-#include <stdint.h>
-
 typedef struct gt_run_trace {
     const char *path; /* absolute */
     int64_t node;     /* of a job; 0: the only one, or not known */

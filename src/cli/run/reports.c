@@ -1,21 +1,13 @@
 /* The reports at the end of a run: on what the profiler wrote, and on traces that the command wrote itself.
  * Each is made by the report command of its kind, with the common options of this call. */
 #include "cli/run/reports.h"
-#include "base/interner.h"
-#include "base/log.h"
-#include "base/memory.h"
 #include "cli/commands/commands.h"
-#include "cli/common.h"
-#include "json/values.h"
 #include "os/paths.h"
 #include "output/file.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -3,8 +3,6 @@
 #ifndef GT_CLI_RUN_REPORTS_H
 #define GT_CLI_RUN_REPORTS_H
 
-#include "base/buffer.h"
-#include "base/interner.h"
 #include "cli/run/ranks.h"
 #include "cli/run/run.h"
 

@@ -1,15 +1,11 @@
 /* `gputally run`: reads the options and the context, makes the plan, and prints it or executes it. */
 #include "cli/run/run.h"
-#include "base/log.h"
 #include "base/memory_limit.h"
 #include "cli/commands/commands.h"
-#include "cli/common.h"
 #include "run/plan/secrets.h"
 
 #include <ctype.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const gt_option context_options[] = {
     {"additional_context_file", GT_OPTION_STRING, "FILE", NULL,

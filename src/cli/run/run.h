@@ -5,7 +5,6 @@
 
 #include "cli/command.h"
 #include "run/execute/execute.h"
-#include "run/plan/plan.h"
 
 /* ---- run.c ---- */
 

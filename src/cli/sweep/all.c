@@ -1,15 +1,11 @@
 /* `gputally sweep all`: runs the steps one after another, each as if it were called on its own. */
-#include "base/log.h"
-#include "base/memory.h"
 #include "cli/common.h"
 #include "cli/sweep/sweep.h"
 #include "procs/procs.h"
 #include "os/paths.h"
 #include "sweep/setting_reports.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 static const gt_option all_options[] = {

@@ -1,12 +1,8 @@
 /* `gputally sweep html`: writes a page with the plots of several sweeps. */
 #include "cli/sweep/sweep.h"
-#include "base/memory.h"
 #include "cli/common.h"
 #include "os/paths.h"
 #include "sweep/compare/compare.h"
-
-#include <stdio.h>
-#include <string.h>
 
 static const gt_option html_options[] = {
     {"sweep1", GT_OPTION_STRING, "DIR", NULL,

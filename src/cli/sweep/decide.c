@@ -1,16 +1,13 @@
 /* `gputally sweep decide`: which setting to use, and how sure that is. */
-#include "base/memory.h"
 #include "cli/common.h"
 #include "cli/sweep/sweep.h"
 #include "os/paths.h"
 #include "report/summary.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
-#include "sweep/decide/decide.h"
 #include "sweep/page/page.h"
 
 #include <math.h>
-#include <stdio.h>
 
 static const gt_option decide_options[] = {
     {"output_dir", GT_OPTION_STRING, "DIR", NULL,

@@ -1,20 +1,13 @@
 /* `gputally sweep compare OLD NEW`: what changed between two sweeps, and the conditions of --fail_if. */
-#include "base/log.h"
-#include "base/memory.h"
 #include "cli/common.h"
 #include "cli/sweep/sweep.h"
 #include "os/paths.h"
 #include "output/file.h"
-#include "output/output.h"
-#include "output/terminal.h"
 #include "report/compare/compare.h"
 #include "report/summary.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
 #include "sweep/gate/gate.h"
-
-#include <stdio.h>
-#include <string.h>
 
 enum { OLD, NEW };
 

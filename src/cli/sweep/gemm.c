@@ -1,7 +1,6 @@
 /* The steps about GEMMs whose kernel times vary: `gputally sweep top`, `yaml`, `plot`, `timestamps`,
  * `overlap`. */
 #include "cli/sweep/sweep.h"
-#include "base/memory.h"
 #include "cli/common.h"
 #include "input/sheets/sheets.h"
 #include "os/paths.h"
@@ -9,13 +8,10 @@
 #include "schema/columns.h"
 #include "schema/sheets.h"
 #include "sweep/gemm/gemm.h"
-#include "sweep/layout.h"
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- top ---- */
 

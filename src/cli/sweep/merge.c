@@ -1,15 +1,12 @@
 /* `gputally sweep merge`: finds the trace of each rank in a folder and merges their GPU events into one
  * trace. */
-#include "base/memory.h"
 #include "cli/common.h"
 #include "cli/inputs/inputs.h"
 #include "cli/sweep/sweep.h"
 #include "os/paths.h"
-#include "sweep/layout.h"
 #include "sweep/merge.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 static const gt_option merge_options[] = {
     {"output", GT_OPTION_STRING, "FILE", "merged_gpu_trace_enhanced.json",

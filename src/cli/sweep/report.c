@@ -1,12 +1,7 @@
 /* `gputally sweep report`: finds the traces of a sweep, writes all reports and prints a summary. */
-#include "base/memory.h"
 #include "cli/common.h"
 #include "cli/sweep/sweep.h"
 #include "os/paths.h"
-#include "sweep/report.h"
-
-#include <stdio.h>
-#include <string.h>
 
 static const gt_option report_options[] = {
     {"output_dir", GT_OPTION_STRING, "DIR", NULL,

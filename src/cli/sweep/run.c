@@ -1,22 +1,15 @@
 /* `gputally sweep run`: reads the axes and the command, and runs it at each point of the grid. */
-#include "base/log.h"
-#include "base/memory.h"
 #include "base/threads.h"
 #include "cli/sweep/sweep.h"
 #include "os/clock.h"
 #include "os/paths.h"
 #include "run/execute/execute.h"
-#include "run/plan/context.h"
 #include "run/plan/secrets.h"
 #include "run/targets/slurm_job.h"
 #include "sweep/decide/decide.h"
-#include "sweep/layout.h"
-#include "sweep/run/run.h"
 #include "sweep/run/slots.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const gt_option grid_options[] = {
     {"channels", GT_OPTION_STRING, "LIST", "28,42,56,70",

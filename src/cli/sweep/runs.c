@@ -2,22 +2,13 @@
  * page. Each of its steps can be run alone, too (single.c). With two sweeps instead: gate.c; with more:
  * several.c. */
 #include "cli/sweep/sweep.h"
-#include "base/log.h"
-#include "base/memory.h"
 #include "cli/common.h"
 #include "os/paths.h"
 #include "output/file.h"
-#include "output/output.h"
-#include "output/terminal.h"
 #include "report/summary.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
 #include "sweep/compare/compare.h"
 #include "sweep/compare/run_plots.h"
-#include "sweep/report.h"
-
-#include <stdio.h>
-#include <string.h>
 
 /* ---- compare ---- */
 

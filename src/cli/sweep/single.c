@@ -3,16 +3,11 @@
  * add-collective-comparison, create-final-report, create-final-plots, create-final-html, compare-all-runs.
  * (`timeline --reports_dir` is in tables.c.) */
 #include "cli/sweep/sweep.h"
-#include "base/memory.h"
 #include "cli/common.h"
 #include "os/paths.h"
 #include "output/file.h"
-#include "output/output.h"
 #include "sweep/compare/compare.h"
 #include "sweep/compare/run_plots.h"
-#include "sweep/report.h"
-
-#include <stdio.h>
 
 /* ---- run-tracelens-single-config ---- */
 

@@ -1,20 +1,15 @@
 /* The table of steps, and the functions that they share. To add a step, add a row here, in the usual order of
  * the steps, its syntax and function in a file of this folder, and their declarations in sweep.h. */
 #include "cli/sweep/sweep.h"
-#include "base/log.h"
-#include "base/memory.h"
 #include "base/progress.h"
 #include "base/threads.h"
 #include "cli/common.h"
 #include "os/paths.h"
-#include "output/output.h"
 #include "output/file.h"
 
 #include <errno.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 const gt_command gt_sweep_steps[] = {

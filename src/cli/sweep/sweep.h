@@ -10,10 +10,7 @@
 #include "cli/command.h"
 #include "input/options.h"
 #include "table/table_list.h"
-#include "sweep/cache/cache.h"
-#include "sweep/layout.h"
 #include "sweep/report.h"
-#include "table/table.h"
 
 extern const gt_command gt_sweep_steps[];
 

@@ -1,19 +1,14 @@
 /* `gputally sweep timeline`, `sweep comms` and `sweep counters`: sheets of all settings of a sweep, combined.
  */
 #include "cli/sweep/sweep.h"
-#include "base/memory.h"
 #include "cli/common.h"
 #include "os/paths.h"
-#include "output/output.h"
-#include "output/terminal.h"
 #include "report/summary.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
 #include "sweep/compare/compare.h"
 #include "sweep/tables/tables.h"
 
 #include <math.h>
-#include <stdio.h>
 
 static const gt_option timeline_options[] = {
     {"sweep_dir", GT_OPTION_STRING, "DIR", NULL, "read the reports of this sweep folder (required)"},

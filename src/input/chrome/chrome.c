@@ -8,7 +8,6 @@
  * Events of a JSON file keep the order of the file. Events of a Perfetto trace get the order that Perfetto's
  * own conversion to JSON has: slices on threads by start time, then slices on other tracks by start time. */
 #include "input/chrome/chrome.h"
-#include "base/memory.h"
 #include "base/progress.h"
 #include "input/detect.h"
 #include "input/perfetto/record.h"

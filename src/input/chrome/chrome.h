@@ -15,7 +15,6 @@
 #define GT_INPUT_CHROME_CHROME_H
 
 #include "input/json/records.h"
-#include "stream/stream.h"
 #include "trace/events.h"
 #include "trace/jax/jax.h"
 

@@ -2,16 +2,13 @@
  */
 #include "input/chrome/chrome.h"
 #include "base/log.h"
-#include "base/memory.h"
 #include "base/progress.h"
 #include "json/string.h"
 #include "model/arch.h"
-#include "trace/events.h"
 #include "trace/pytorch/pytorch.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 /* ---- the document ---- */
 

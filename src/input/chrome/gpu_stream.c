@@ -3,15 +3,12 @@
  * All events with a duration are kept until the end of the file, because the event that names the GPU's
  * process may come after its events. */
 #include "input/chrome/chrome.h"
-#include "base/map.h"
-#include "base/memory.h"
 #include "base/progress.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { PHASE, PID, TID, START, DURATION, NAME, PATH, HLO_OP, FIELDS };
 

@@ -8,19 +8,16 @@
  * are skipped early, by their category alone, so that most of a trace is never parsed in detail. */
 #include "input/chrome/kineto.h"
 #include "base/log.h"
-#include "base/memory.h"
 #include "base/number.h"
 #include "base/progress.h"
 #include "input/chrome/chrome.h"
 #include "input/chrome/kineto_parts.h"
 #include "input/detect.h"
 #include "input/perfetto/record.h"
-#include "index/index.h"
 #include "trace/rocprof/rocprof.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 const gt_field gt_kineto_fields[GT_EVENT_COLUMNS] = {
     [GT_EVENT_PHASE] = {"ph", GT_FIELD_STRING, true},

@@ -4,7 +4,6 @@
 #include "input/chrome/kineto_parts.h"
 
 #include "base/memory.h"
-#include "json/reader.h"
 
 static const char *index_key(gt_kineto_options keep)
 {

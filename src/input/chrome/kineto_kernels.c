@@ -4,16 +4,10 @@
  * Events of other categories are skipped without parsing their members, and strings that the kept kernels do
  * not use are never interned. So the collectives of a thousand ranks fit into memory. */
 #include "input/chrome/kineto.h"
-#include "base/map.h"
-#include "base/memory.h"
 #include "input/chrome/chrome.h"
-#include "trace/collective_names.h"
-#include "trace/communication.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
-#include <strings.h>
 
 /* ---- collectives ---- */
 

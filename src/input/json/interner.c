@@ -5,8 +5,6 @@
 #include "json/reader.h"
 #include "json/string.h"
 
-#include <string.h>
-
 gt_json_interner *gt_json_interner_new(gt_json_interner_kind kind, gt_interner *strings)
 {
     gt_json_interner *intern = gt_alloc_zero(1, sizeof *intern);

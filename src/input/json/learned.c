@@ -13,8 +13,6 @@
  * - Of several edges at a node, the one used last is tried first. */
 #include "input/json/learned_tree.h"
 
-#include <string.h>
-
 enum {
     MAX_EDGE_TEXT = 2048,  /* bytes; a record with longer constant text is not learned */
     MAX_FOLDED_TEXT = 256, /* most bytes of an edge with folded values */

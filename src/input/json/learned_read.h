@@ -8,11 +8,8 @@
 #define GT_INPUT_JSON_LEARNED_READ_H
 
 #include "input/json/learned_tree.h"
-#include "json/number.h"
 #include "json/scan.h"
 #include "json/string.h"
-
-#include <string.h>
 
 enum {
     FOLD_AFTER = 24,     /* a value seen this often in a row counts as constant */

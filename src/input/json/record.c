@@ -2,14 +2,11 @@
  * where every value is, so that the next record of this shape can be read by comparison (learned.c). */
 #include "input/json/record.h"
 #include "base/memory.h"
-#include "input/json/interner.h"
-#include "json/number.h"
 #include "json/scan.h"
 #include "json/string.h"
 #include "input/json/learned.h"
 
 #include <math.h>
-#include <string.h>
 
 enum {
     MAX_STEPS = 160,       /* most values in a record that is worth learning */

@@ -10,7 +10,6 @@
 #ifndef GT_INPUT_JSON_RECORD_H
 #define GT_INPUT_JSON_RECORD_H
 
-#include "base/interner.h"
 #include "json/reader.h"
 #include "trace/store.h"
 

@@ -6,7 +6,6 @@
 #include "json/scan.h"
 
 #include <stdatomic.h>
-#include <string.h>
 
 /* Fuzz targets are built with a smaller value, so that small files are read by several threads too. */
 #ifndef GT_RECORDS_CHUNK_BYTES

@@ -2,7 +2,6 @@
  * Name"; which other columns it has decides the layout. Every field is looked up by the name of its column,
  * because versions of ncu have different columns. */
 #include "input/ncu/ncu.h"
-#include "base/buffer.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/number.h"
@@ -10,7 +9,6 @@
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 typedef struct ncu_reader {
     gt_ncu *trace;

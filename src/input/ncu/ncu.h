@@ -7,8 +7,6 @@
 #ifndef GT_INPUT_NCU_NCU_H
 #define GT_INPUT_NCU_NCU_H
 
-#include "base/error.h"
-#include "base/interner.h"
 #include "stream/stream.h"
 
 typedef struct gt_ncu_launch {

@@ -4,8 +4,6 @@
 #include "base/memory.h"
 #include "base/progress.h"
 
-#include <string.h>
-
 enum { START, END, CLASS, THREAD, NAME, CORRELATION };
 static const char *const call_columns[] = {"start",     "end",    "eventClass",
                                            "globalTid", "nameId", "correlationId"};

@@ -1,16 +1,11 @@
 /* Files of Nsight Systems: reports, which only nsys can read, and the exports of a folder. */
 #include "input/nsys/nsys.h"
 
-#include "base/buffer.h"
-#include "base/interner.h"
-#include "base/memory.h"
 #include "base/number.h"
 #include "os/paths.h"
 #include "os/shell_words.h"
 
-#include <dirent.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 static const char magic[] = "NVIDIA Tegra Profiler Report ";

@@ -7,7 +7,6 @@
 #ifndef GT_INPUT_NSYS_NSYS_H
 #define GT_INPUT_NSYS_NSYS_H
 
-#include "base/error.h"
 #include "input/options.h"
 #include "stream/stream.h"
 #include "trace/rocprof/rocprof.h"

@@ -12,7 +12,6 @@
 #ifndef GT_INPUT_NSYS_READER_H
 #define GT_INPUT_NSYS_READER_H
 
-#include "base/map.h"
 #include "input/nsys/tables.h"
 
 /* ---- strings.c ---- */

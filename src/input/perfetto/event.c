@@ -2,9 +2,6 @@
  * here, because most callers drop most events before they look at either. */
 #include "input/perfetto/packets.h"
 #include "base/memory.h"
-#include "trace/perfetto_fields.h"
-
-#include <string.h>
 
 enum { FLOWS_MAX = 1024 }; /* per event; further ones are ignored */
 

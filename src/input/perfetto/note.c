@@ -4,11 +4,9 @@
 #include "json/string.h"
 #include "base/number.h"
 #include "json/number.h"
-#include "trace/perfetto_fields.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 enum { DEPTH_MAX = 64 };
 

@@ -3,9 +3,7 @@
  */
 #include "input/perfetto/packets.h"
 #include "base/guard.h"
-#include "base/memory.h"
 #include "base/progress.h"
-#include "trace/perfetto_fields.h"
 
 #include <zlib.h>
 

@@ -8,11 +8,8 @@
 #ifndef GT_INPUT_PERFETTO_PACKETS_H
 #define GT_INPUT_PERFETTO_PACKETS_H
 
-#include "base/buffer.h"
 #include "base/map.h"
-#include "base/protobuf.h"
 #include "input/perfetto/perfetto.h"
-#include "stream/stream.h"
 
 /* ---- packets ---- */
 

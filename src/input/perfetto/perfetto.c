@@ -8,7 +8,6 @@
 #include "base/memory.h"
 #include "input/perfetto/packets.h"
 #include "trace/pytorch/pytorch.h"
-#include "trace/perfetto_fields.h"
 
 enum {
     PARENTS_MAX = 32,

@@ -15,7 +15,6 @@
 #ifndef GT_INPUT_PERFETTO_PERFETTO_H
 #define GT_INPUT_PERFETTO_PERFETTO_H
 
-#include "base/buffer.h"
 #include "input/options.h"
 #include "base/protobuf.h"
 #include "trace/perfetto_fields.h"

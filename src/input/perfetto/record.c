@@ -5,10 +5,8 @@
 #include "base/number.h"
 #include "input/json/interner.h"
 #include "input/perfetto/packets.h"
-#include "trace/perfetto_fields.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { UNKNOWN = 0, UNWANTED = 1, FIELD = 2 }; /* the entry of a name; FIELD + f: it is field f */
 

@@ -3,9 +3,7 @@
 #include "input/perfetto/record.h"
 #include "base/memory.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 typedef struct edge {
     int64_t time_ns;

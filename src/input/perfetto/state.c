@@ -5,9 +5,6 @@
  * linearly. */
 #include "input/perfetto/packets.h"
 #include "base/memory.h"
-#include "trace/perfetto_fields.h"
-
-#include <string.h>
 
 enum { DENSE_AT_LEAST = 64, DENSE_FACTOR = 8, CLOCKS_MAX = 256, SNAPSHOT_MAX = 64 };
 

@@ -4,19 +4,14 @@
  * Numbers go directly into the cells of the store that the kind of file fills. At the end of a row, the add_
  * function of its kind completes the record (process, kernel name, direction) and adds it to the run. */
 #include "input/rocprof/csv.h"
-#include "base/buffer.h"
 #include "base/log.h"
-#include "base/map.h"
-#include "base/memory.h"
 #include "base/number.h"
 #include "base/progress.h"
-#include "json/number.h"
 #include "os/paths.h"
 
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- strings ---- */
 

@@ -6,8 +6,6 @@
 #ifndef GT_INPUT_ROCPROF_CSV_H
 #define GT_INPUT_ROCPROF_CSV_H
 
-#include "base/buffer.h"
-#include "base/map.h"
 #include "base/memory.h"
 #include "input/rocprof/readers.h"
 #include "json/scan.h"

@@ -11,11 +11,7 @@
 #include "input/rocprof/csv.h"
 
 #include "base/guard.h"
-#include "base/memory.h"
 #include "base/progress.h"
-#include "base/team.h"
-
-#include <pthread.h>
 
 /* Fuzz targets are built with a smaller value. */
 #ifndef GT_CSV_CHUNK_BYTES

@@ -9,9 +9,6 @@
  * To read one more kind of file: a value of gt_csv_kind (readers.h), an entry of `kinds` with its columns,
  * and an add_ function in csv.c. */
 #include "input/rocprof/csv.h"
-#include "base/memory.h"
-
-#include <string.h>
 
 typedef struct column_rule {
     const char *name; /* case is ignored */

@@ -2,19 +2,12 @@
  * grouped by the prefixes of their names. */
 #include "input/rocprof/rocprof.h"
 #include "base/guard.h"
-#include "base/interner.h"
-#include "base/memory.h"
-#include "base/map.h"
-#include "base/team.h"
-#include "base/buffer.h"
 #include "input/nsys/nsys.h"
 #include "os/paths.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 enum { MAX_DEPTH = 4, MAX_FILES = 1000000 };

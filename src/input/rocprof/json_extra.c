@@ -5,7 +5,6 @@
  * end. */
 #include "input/rocprof/readers.h"
 #include "base/memory.h"
-#include "base/team.h"
 #include "input/json/records.h"
 #include "json/string.h"
 

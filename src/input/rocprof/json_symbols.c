@@ -7,12 +7,10 @@
 #include "input/rocprof/readers.h"
 #include "base/memory.h"
 #include "base/number.h"
-#include "base/team.h"
 #include "input/json/records.h"
 #include "json/string.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { WINDOW = 2 * 1024 }; /* bytes read at once, for names that are close together */
 

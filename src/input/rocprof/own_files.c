@@ -4,13 +4,10 @@
  * The list is a file next to them, ".gputally_files", with one line "SIZE NAME" per file. A listed file that
  * has another size was written by somebody else since then. */
 #include "input/rocprof/rocprof.h"
-#include "base/buffer.h"
-#include "base/memory.h"
 #include "os/paths.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { LIST_MAX_BYTES = 1 << 26 };
 

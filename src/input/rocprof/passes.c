@@ -18,7 +18,6 @@
  * by their logical node ids. */
 #include "input/rocprof/readers.h"
 #include "base/log.h"
-#include "base/memory.h"
 #include "base/number.h"
 #include "base/raise.h"
 #include "os/paths.h"

@@ -5,15 +5,11 @@
  * add_ function of its kind. Annotations without a field are the counters of a dispatch if they are floats.
  */
 #include "input/rocprof/readers.h"
-#include "base/buffer.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/progress.h"
 #include "input/perfetto/record.h"
-#include "trace/events.h"
 #include "trace/pytorch/pytorch.h" /* gt_trace_facts */
-
-#include <string.h>
 
 /* ---- the fields of a slice ---- */
 

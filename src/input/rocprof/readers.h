@@ -12,7 +12,6 @@
 
 #include "input/json/record.h"
 #include "input/options.h"
-#include "stream/stream.h"
 #include "trace/rocprof/rocprof.h"
 
 /* ---- JSON: {"rocprofiler-sdk-tool": [{metadata, kernel_symbols, buffer_records, ...}]} ---- */

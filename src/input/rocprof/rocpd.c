@@ -8,12 +8,9 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/progress.h"
-#include "base/team.h"
-#include "base/buffer.h"
 #include "input/rocprof/rocpd_tables.h"
 
 #include <math.h>
-#include <string.h>
 
 typedef struct reading {
     gt_rocprof_writers *writers;

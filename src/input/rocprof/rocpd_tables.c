@@ -1,10 +1,6 @@
 /* Opens a rocpd database without trusting it, and runs plain SELECTs on its tables. */
 #include "input/rocprof/rocpd_tables.h"
 #include "base/memory.h"
-#include "base/buffer.h"
-
-#include <string.h>
-#include <strings.h>
 
 #define ANCHOR "rocpd_kernel_dispatch" /* every set has this table */
 enum { MAX_SETS = 100000 };

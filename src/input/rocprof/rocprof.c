@@ -1,7 +1,6 @@
 /* Chooses the reader per file, and joins several files into one run. */
 #include "input/rocprof/rocprof.h"
 #include "base/log.h"
-#include "base/memory.h"
 #include "input/indexed_run.h"
 #include "input/nsys/nsys.h"
 #include "input/rocprof/readers.h"

@@ -8,8 +8,6 @@
 #ifndef GT_INPUT_ROCPROF_ROCPROF_H
 #define GT_INPUT_ROCPROF_ROCPROF_H
 
-#include "base/buffer.h"
-#include "base/error.h"
 #include "input/detect.h"
 #include "input/options.h"
 #include "trace/rocprof/rocprof.h"

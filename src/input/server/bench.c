@@ -7,7 +7,6 @@
 #include "json/reader.h"
 
 #include <math.h>
-#include <stddef.h>
 
 #define AT(field) offsetof(gt_server_run, field)
 #define TIMES(metric, name)                                                                                  \

@@ -6,7 +6,6 @@
 #ifndef GT_INPUT_SERVER_SERVER_H
 #define GT_INPUT_SERVER_SERVER_H
 
-#include "base/error.h"
 #include "stream/stream.h"
 
 typedef enum gt_server_metric {

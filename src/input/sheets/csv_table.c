@@ -1,14 +1,10 @@
 /* CSV files as tables, in one pass over the text. Fields point into the text; only quoted fields are copied.
  */
-#include "compat/cells.h"
 #include "input/sheets/sheets.h"
-#include "base/memory.h"
-#include "base/buffer.h"
 #include "base/number.h"
 #include "stream/stream.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 typedef struct reader {
     const char *at, *end;

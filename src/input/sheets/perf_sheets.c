@@ -1,12 +1,9 @@
 /* A report on disk, or in memory. Whether it is a workbook or a folder of CSV files is decided by the file
  * system, not by its name. */
 #include "input/sheets/sheets.h"
-#include "base/buffer.h"
-#include "base/memory.h"
 #include "os/paths.h"
 
 #include <errno.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -11,11 +11,8 @@
 #ifndef GT_INPUT_SHEETS_SHEETS_H
 #define GT_INPUT_SHEETS_SHEETS_H
 
-#include "base/error.h"
 #include "base/image.h"
-#include "base/memory.h"
 #include "compat/cells.h"
-#include "table/table.h"
 
 /* ---- CSV files ---- */
 

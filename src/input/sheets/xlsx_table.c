@@ -2,15 +2,12 @@
  * .rels file says which part each sheet is, and sharedStrings.xml has the strings that cells refer to by
  * number. A sheet is parsed only when it is asked for. Limits on cells and strings bound the memory, whatever
  * a part contains. */
-#include "compat/cells.h"
-#include "base/memory.h"
 #include "base/buffer.h"
 #include "input/sheets/sheets.h"
 #include "input/sheets/xml_parts.h"
 
 #include <ctype.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define WORKBOOK_PART  "xl/workbook.xml"
 #define RELATIONS_PART "xl/_rels/workbook.xml.rels"

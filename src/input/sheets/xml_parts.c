@@ -3,11 +3,9 @@
  * whole. */
 #include "input/sheets/xml_parts.h"
 #include "base/guard.h"
-#include "base/memory.h"
 
 #include <expat.h>
 #include <minizip/unzip.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,6 @@
 
 #include "base/error.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 
 typedef struct gt_archive gt_archive;

@@ -7,11 +7,6 @@
  * those of its output. In each tensor the dimension in `dimensions` is divided by the number of ranks of the
  * first group. */
 #include "input/xla/xplane.h"
-#include "base/memory.h"
-#include "base/buffer.h"
-#include "stream/stream.h"
-
-#include <string.h>
 
 enum { RANKS_MAX = 1 << 20, DIMS_MAX = 64 };
 

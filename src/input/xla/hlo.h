@@ -7,8 +7,6 @@
 #define GT_INPUT_XLA_HLO_H
 
 #include "base/error.h"
-#include "base/map.h"
-#include "base/memory.h"
 #include "base/protobuf.h"
 #include "trace/jax/jax.h"
 

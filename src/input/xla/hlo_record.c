@@ -7,7 +7,6 @@
  *
  * So each part is first written as XLA prints it, then edited as the line reader edits it. */
 #include "base/buffer.h"
-#include "base/memory.h"
 #include "input/xla/hlo.h"
 
 #include <stdio.h>

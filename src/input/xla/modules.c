@@ -6,13 +6,11 @@
  * instructions "all-gather-start*", sorted by name. Example: ops all-gather.7 and all-gather.12 are the first
  * and the second start. */
 #include "input/xla/plane.h"
-#include "base/memory.h"
 #include "base/log.h"
 #include "input/xla/hlo.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* The collectives that are split and renumbered. */
 static const char *const families[] = {"all-to-all", "reduce-scatter", "all-gather"};

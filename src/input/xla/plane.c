@@ -1,8 +1,6 @@
 /* Messages in the file, and the tables of a plane: event_metadata (kinds of events) and stat_metadata (names
  * of stats), and the values that refer to them by number. */
 #include "input/xla/plane.h"
-#include "base/buffer.h"
-#include "base/memory.h"
 
 /* ---- messages: the tag and length of a field take at most twenty bytes ---- */
 

@@ -9,8 +9,6 @@
 #ifndef GT_INPUT_XLA_PLANE_H
 #define GT_INPUT_XLA_PLANE_H
 
-#include "base/map.h"
-#include "base/memory.h"
 #include "base/protobuf.h"
 #include "stream/window.h"
 #include "trace/jax/jax.h"

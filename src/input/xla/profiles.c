@@ -2,14 +2,11 @@
  * newest is the last by name. */
 #include "input/xla/profiles.h"
 #include "base/guard.h"
-#include "base/memory.h"
 #include "base/number.h"
 #include "os/paths.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Where the runs are below the given folder; NULL: in it. */
 static const char *const run_folders[] = {"plugins/profile", "profile", NULL};

@@ -1,14 +1,11 @@
 /* The reader of XPlane profiles: lists the planes, reads the launches of the host and the events of the GPUs,
  * looks up the ops of the events in the compiled modules, and stores all of it as the columns of a gt_jax. */
 #include "input/xla/xplane.h"
-#include "base/memory.h"
 #include "base/log.h"
 #include "input/xla/plane.h"
-#include "trace/jax/jax.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { GPU_PID_OFFSET = 1, OPS_SEEN = 256 };
 static const uint32_t FIRST_DERIVED_TID = 0xdeadbeef;

@@ -6,7 +6,6 @@
 #ifndef GT_INPUT_XLA_XPLANE_H
 #define GT_INPUT_XLA_XPLANE_H
 
-#include "base/error.h"
 #include "input/options.h"
 #include "stream/stream.h"
 #include "trace/jax/jax.h"

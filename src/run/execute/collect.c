@@ -1,9 +1,7 @@
 /* Collects the files that the profiler wrote into the output folder. */
 #include "run/execute/execute.h"
 #include "run/execute/found_files.h"
-#include "base/buffer.h"
 #include "base/log.h"
-#include "base/memory.h"
 #include "input/rocprof/rocprof.h"
 #include "input/sheets/sheets.h"
 #include "os/paths.h"
@@ -12,12 +10,10 @@
 #include "schema/sheets.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -1,14 +1,11 @@
 /* Converts rocprofv3 output of other formats to rocprofv3's CSV files. Tables here list the columns of
  * each file: their name, and where the value comes from. */
 #include "run/execute/execute.h"
-#include "base/memory.h"
 #include "base/threads.h"
 #include "input/rocprof/rocprof.h"
 #include "output/output.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
-
-#include <string.h>
 
 typedef struct csv_column {
     gt_col name;

@@ -4,8 +4,6 @@
 #include "base/log.h"
 #include "output/output.h"
 
-#include <stdint.h>
-#include <strings.h>
 #include <sys/statvfs.h>
 
 enum { FULL_BELOW = 64 * 1024 }; /* bytes: a disk with less is full for everything that a profiler writes */

@@ -7,12 +7,9 @@
  * run that is killed leaves the old results with their old record. */
 #include "run/execute/execute.h"
 #include "base/log.h"
-#include "base/memory.h"
 #include "os/paths.h"
-#include "run/plan/context.h"
 
 #include <errno.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

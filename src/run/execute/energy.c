@@ -7,7 +7,6 @@
 #include "input/sheets/sheets.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
-#include "table/operations.h"
 
 #include <math.h>
 

@@ -1,20 +1,15 @@
 /* Executes a plan: the actions before and after the command, and the command itself under its tools. */
 #include "run/execute/execute.h"
 #include "base/log.h"
-#include "base/memory.h"
 #include "os/child.h"
 #include "os/paths.h"
 #include "output/file.h"
-#include "output/output.h"
 #include "run/plan/secrets.h"
-#include "run/sensors/sensors.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 /* ---- actions before and after the command ---- */

@@ -5,17 +5,9 @@
 #ifndef GT_RUN_EXECUTE_EXECUTE_H
 #define GT_RUN_EXECUTE_EXECUTE_H
 
-#include "base/buffer.h"
-#include "base/error.h"
-#include "base/interner.h"
-#include "base/memory.h"
-#include "json/writer.h"
-#include "os/shell_words.h"
 #include "run/execute/trials.h"
 #include "run/plan/plan.h"
-#include "table/table.h"
 
-#include <stddef.h>
 #include <time.h>
 
 /* ---- execution (execute.c) ---- */

@@ -2,17 +2,14 @@
  * processes. */
 #include "run/execute/found_files.h"
 #include "base/log.h"
-#include "base/memory.h"
 #include "input/rocprof/rocprof.h"
 #include "os/paths.h"
 #include "output/file.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -3,12 +3,7 @@
 #define GT_RUN_EXECUTE_FOUND_FILES_H
 
 #include "base/error.h"
-#include "base/memory.h"
 #include "os/shell_words.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 typedef struct gt_found_file {
     const char *path, *name;

@@ -2,14 +2,11 @@
  * madengine's get_library_trace.py, which are given in the comments. */
 #include "run/execute/execute.h"
 #include "base/log.h"
-#include "base/memory.h"
 #include "os/clock.h"
 #include "output/file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 enum { CONFIGS_MAX = 1000000 };
 

@@ -2,17 +2,14 @@
  * versions of what the command uses: as `machine` in the run record and as rows of NAME_env.csv. Something
  * that cannot be read is left out and never fails the run. */
 #include "run/execute/machine.h"
-#include "base/memory.h"
 #include "os/paths.h"
 #include "output/file.h"
-#include "output/output.h"
 #include "run/plan/secrets.h"
 #include "schema/columns.h"
 
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 

@@ -16,7 +16,6 @@
 #include "os/paths.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 typedef struct publisher {

@@ -1,23 +1,17 @@
 /* The record of a run: performance numbers found in the log, the run record, and the summary workbook. */
 #include "run/execute/execute.h"
 #include "analysis/rocprof/sheets.h"
-#include "base/memory.h"
 #include "compat/python_regex.h"
 #include "input/sheets/sheets.h"
 #include "os/clock.h"
 #include "os/paths.h"
 #include "output/file.h"
-#include "output/output.h"
-#include "table/table_list.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
-#include "table/operations.h"
 
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -1,6 +1,5 @@
 /* Repeats: statistics, the order of the runs, and the figures as JSON, sheets and a sentence. */
 #include "run/execute/trials.h"
-#include "base/buffer.h"
 #include "os/paths.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"

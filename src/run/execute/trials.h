@@ -7,12 +7,8 @@
 #ifndef GT_RUN_EXECUTE_TRIALS_H
 #define GT_RUN_EXECUTE_TRIALS_H
 
-#include "base/memory.h"
 #include "json/writer.h"
 #include "table/table_list.h"
-
-#include <stdbool.h>
-#include <stddef.h>
 
 typedef enum gt_trial_kind { GT_TRIAL_WARMUP, GT_TRIAL_PROFILED, GT_TRIAL_BASELINE } gt_trial_kind;
 

@@ -2,18 +2,14 @@
  * the command starts without delay: NAME-VERSION.dist-info in the package folders of the command's Python,
  * and the targets of links such as libnccl.so.2. Nothing is imported or loaded. */
 #include "run/execute/machine.h"
-#include "base/memory.h"
 #include "os/child.h"
 #include "os/paths.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <glob.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <strings.h>
 
 /* ---- the command's Python ---- */
 

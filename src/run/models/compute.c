@@ -5,11 +5,9 @@
 #include "os/child.h"
 #include "os/paths.h"
 #include "output/file.h"
-#include "run/plan/context.h"
 
 #include <ctype.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 static const char script_path[] = "madengine_build_job.sh";

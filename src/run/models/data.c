@@ -6,7 +6,6 @@
  * the network (minio, nas, aws) need programs and accounts of the site: mount the data and use local. */
 #include "run/models/models.h"
 #include "os/paths.h"
-#include "run/plan/context.h"
 
 #include <unistd.h>
 

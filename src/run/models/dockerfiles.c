@@ -8,11 +8,8 @@
 #include "compat/python_literal.h"
 #include "compat/python_repr.h"
 #include "os/paths.h"
-#include "run/plan/context.h"
 
 #include <ctype.h>
-#include <string.h>
-#include <strings.h>
 
 enum { DOCKERFILE_MAX_BYTES = 4 << 20, CONTEXT_LINES = 5 };
 

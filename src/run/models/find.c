@@ -8,10 +8,8 @@
 #include "base/log.h"
 #include "os/child.h"
 #include "os/paths.h"
-#include "run/plan/context.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { MODELS_MAX = 100000 };

@@ -1,12 +1,9 @@
 /* The GPU of this machine: what madengine's variables say about it, and whether a model may run on it. */
 #include "run/models/models.h"
 #include "os/paths.h"
-#include "run/plan/context.h"
-#include "run/sensors/sensors.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 static const char *small_text(gt_arena *arena, const char *path)

@@ -5,12 +5,10 @@
 #include "base/log.h"
 #include "os/child.h"
 #include "os/paths.h"
-#include "run/plan/context.h"
 #include "run/plan/secrets.h"
 
 #include <ctype.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const double inspect_timeout_s = 60;
 

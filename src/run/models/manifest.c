@@ -2,11 +2,8 @@
  * their order are madengine's, so that either program can run what the other has built. */
 #include "run/models/models.h"
 #include "output/file.h"
-#include "run/plan/context.h"
 #include "run/plan/secrets.h"
 #include "os/paths.h"
-
-#include <string.h>
 
 static const gt_value no_list = {.type = GT_VALUE_LIST}, no_dict = {.type = GT_VALUE_DICT};
 

@@ -18,12 +18,7 @@
 #ifndef GT_RUN_MODELS_MODELS_H
 #define GT_RUN_MODELS_MODELS_H
 
-#include "base/error.h"
-#include "base/memory.h"
-#include "json/values.h"
-#include "os/shell_words.h"
 #include "run/execute/execute.h"
-#include "run/plan/plan.h"
 
 /* ---- finding models (find.c) ---- */
 

@@ -10,14 +10,12 @@
 #include "run/models/models.h"
 #include "os/paths.h"
 #include "output/file.h"
-#include "run/plan/context.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -2,12 +2,9 @@
 #include "run/models/models.h"
 #include "base/log.h"
 #include "os/child.h"
-#include "run/plan/context.h"
 
 #include <ctype.h>
 #include <stdlib.h>
-#include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 static const gt_value *with_text(gt_arena *arena, const gt_value *dict, const char *key, const char *text)

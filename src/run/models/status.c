@@ -4,11 +4,8 @@
  * otherwise a node that does not collect figures (MAD_COLLECT_METRICS=false) succeeded, and others failed. */
 #include "run/models/models.h"
 #include "os/paths.h"
-#include "run/plan/context.h"
 
 #include <stdlib.h>
-#include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 /* ---- names of logs ---- */

@@ -1,9 +1,7 @@
 /* Which models a list of tags selects, by the rules of madengine. */
 #include "run/models/models.h"
-#include "run/plan/context.h"
 
 #include <ctype.h>
-#include <string.h>
 
 const char *gt_model_text(const gt_value *model, const char *key)
 {

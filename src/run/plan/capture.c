@@ -6,14 +6,12 @@
  *     nsys        time: --delay and --duration; region: --capture-range=cudaProfilerApi
  *     ncu         region: --profile-from-start off (cudaProfilerStart and cudaProfilerStop) */
 #include "run/plan/capture.h"
-#include "base/buffer.h"
 #include "os/paths.h"
 
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* ---- reading ---- */

@@ -5,11 +5,7 @@
 #define GT_RUN_PLAN_CAPTURE_H
 
 #include "base/error.h"
-#include "base/memory.h"
 #include "os/shell_words.h"
-
-#include <stdbool.h>
-#include <stdint.h>
 
 /* At most one of time, steps and region; zeros: everything is recorded. */
 typedef struct gt_capture_window {

@@ -1,7 +1,6 @@
 /* The context of a run: settings with the rules of Python, contexts from files and literals, and the
  * shipped configs. */
 #include "run/plan/context.h"
-#include "base/memory.h"
 #include "compat/python_literal.h"
 #include "compat/python_repr.h"
 #include "json/reader.h"
@@ -11,7 +10,6 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* ---- settings ---- */

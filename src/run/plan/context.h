@@ -5,10 +5,7 @@
 #define GT_RUN_PLAN_CONTEXT_H
 
 #include "base/error.h"
-#include "base/memory.h"
 #include "json/values.h"
-
-#include <stddef.h>
 
 /* ---- settings: values of a context ---- */
 

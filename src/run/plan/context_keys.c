@@ -8,7 +8,6 @@
 
 #include <ctype.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Every key that madengine or gputally reads. */
 static const char *const known[] = {

@@ -16,7 +16,6 @@
  * The hardware has a number of registers per block (SQ, TCC, ...), so this gives as few passes as the fullest
  * block needs. A pass that has no room for one counter of a block is not asked for the next one of that
  * block; names begin with their block. */
-#include "base/memory.h"
 #include "base/number.h"
 #include "os/child.h"
 #include "os/paths.h"
@@ -24,7 +23,6 @@
 
 #include <ctype.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 

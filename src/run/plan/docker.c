@@ -1,19 +1,14 @@
 /* The docker command: options by vendor, GPUs as devices, variables one by one. None of them passes
  * through a shell. */
 #include "run/plan/plan.h"
-#include "base/memory.h"
 #include "os/child.h"
 #include "os/paths.h"
-#include "run/plan/context.h"
 #include "run/plan/secrets.h"
-#include "run/sensors/sensors.h"
 
 #include <ctype.h>
 #include <inttypes.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 static const char *const common_options[] = {"--network",

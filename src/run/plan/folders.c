@@ -7,7 +7,6 @@
 #include "os/paths.h"
 
 #include <errno.h>
-#include <string.h>
 #include <sys/stat.h>
 
 enum { NAMES_MAX = 10000 };

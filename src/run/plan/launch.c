@@ -9,12 +9,10 @@
  * A command that is started twice by a launcher has the square of its processes, so a command that mentions
  * the launcher is left alone. */
 #include "run/plan/launcher.h"
-#include "base/interner.h"
 #include "os/paths.h"
 
 #include <ctype.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 
 enum { SCRIPT_MAX_BYTES = 1 << 20 };

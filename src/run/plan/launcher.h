@@ -8,12 +8,8 @@
 #define GT_RUN_PLAN_LAUNCHER_H
 
 #include "base/error.h"
-#include "base/memory.h"
 #include "json/values.h"
 #include "os/shell_words.h"
-
-#include <stdbool.h>
-#include <stdint.h>
 
 typedef enum gt_launcher_kind {
     GT_LAUNCHER_TORCHRUN,

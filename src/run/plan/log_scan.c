@@ -4,9 +4,6 @@
  * anything. */
 #include "run/plan/plan.h"
 
-#include <string.h>
-#include <strings.h>
-
 static const char *const usual_errors[] = {"OutOfMemoryError",
                                            "HIP out of memory",
                                            "CUDA out of memory",

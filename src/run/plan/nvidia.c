@@ -3,12 +3,10 @@
  * folder of its own, and every file in it the names of host and process, so that no capture replaces another,
  * also if a launcher starts the profiler once per process. */
 #include "run/plan/plan.h"
-#include "base/memory.h"
 #include "os/paths.h"
 
 #include <glob.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* ---- the two programs ---- */

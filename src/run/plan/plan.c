@@ -1,6 +1,5 @@
 /* Computes the plan of a run from the context, and prints it as JSON. */
 #include "run/plan/plan.h"
-#include "base/memory.h"
 #include "os/clock.h"
 #include "os/paths.h"
 #include "run/plan/secrets.h"
@@ -8,8 +7,6 @@
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 extern char **environ;

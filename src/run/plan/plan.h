@@ -10,9 +10,7 @@
 #ifndef GT_RUN_PLAN_PLAN_H
 #define GT_RUN_PLAN_PLAN_H
 
-#include "base/buffer.h"
 #include "json/writer.h"
-#include "os/shell_words.h"
 #include "run/plan/capture.h"
 #include "run/plan/context.h"
 #include "run/plan/launcher.h"

@@ -4,7 +4,6 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 bool gt_plan_launcher_is_outside(const gt_plan *plan)
 {

@@ -2,14 +2,11 @@
  * paths and without options that it does not know; the legacy rocprof gets those that it has an equivalent
  * for. */
 #include "run/plan/plan.h"
-#include "base/memory.h"
 #include "os/paths.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 typedef struct planner {

@@ -1,11 +1,8 @@
 /* Options of rocprofv3 in a tool's cmd, and its lists of hardware counters. */
 #include "run/plan/plan.h"
-#include "base/memory.h"
 #include "os/paths.h"
 
 #include <ctype.h>
-#include <string.h>
-#include <strings.h>
 
 /* ---- hardware counters ---- */
 

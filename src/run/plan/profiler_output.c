@@ -9,12 +9,10 @@
  * or from the jobs of a file of -i. rocprofv3 refuses a file that contradicts its command line, so of such a
  * file a copy without these two is used. */
 #include "run/plan/plan.h"
-#include "base/interner.h"
 #include "os/paths.h"
 
 #include <ctype.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { JOBS_MAX_BYTES = 1 << 20 };
 

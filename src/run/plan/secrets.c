@@ -3,13 +3,9 @@
  * "name": value, with the quotes of a shell, also inside of each other, after each known secret was replaced.
  * Where the end of a value is in doubt, too much is masked rather than too little. */
 #include "run/plan/secrets.h"
-#include "base/buffer.h"
-#include "base/interner.h"
 #include "run/plan/context.h"
 
 #include <ctype.h>
-#include <string.h>
-#include <strings.h>
 
 enum {
     WORDS_MAX = 16,         /* of one name; a secret's name is short */

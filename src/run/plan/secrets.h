@@ -7,11 +7,8 @@
 #ifndef GT_RUN_PLAN_SECRETS_H
 #define GT_RUN_PLAN_SECRETS_H
 
-#include "base/memory.h"
 #include "json/values.h"
 #include "os/shell_words.h"
-
-#include <stdbool.h>
 
 #define GT_SECRET_MASK "***"
 

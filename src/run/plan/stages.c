@@ -1,14 +1,11 @@
 /* Stages that replace scripts of madengine. Like the scripts, they are configured by environment
  * variables. */
 #include "run/plan/plan.h"
-#include "base/memory.h"
 #include "os/paths.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <strings.h>
 
 static const struct {
     const char *script;

@@ -1,10 +1,8 @@
 /* The built-in tools, and the stack of tools that a context requests. */
 #include "run/plan/plan.h"
-#include "base/memory.h"
 
 #include <ctype.h>
 #include <stdio.h>
-#include <string.h>
 
 /* ---- tools ---- */
 

@@ -2,7 +2,6 @@
  * FILE.part, where they remain after a crash. */
 #include "run/sensors/sensors.h"
 #include "base/log.h"
-#include "base/memory.h"
 #include "base/number.h"
 #include "os/clock.h"
 
@@ -12,7 +11,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { DEVICES_MAX = 1024 };
 

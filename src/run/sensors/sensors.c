@@ -1,16 +1,13 @@
 /* Finds the GPUs and reads their power and memory from sysfs. */
 #include "run/sensors/sensors.h"
 #include "base/log.h"
-#include "base/memory.h"
 #include "os/paths.h"
 
-#include <dirent.h>
 #include <glob.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 /* ---- GPUs ---- */

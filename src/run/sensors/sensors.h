@@ -4,10 +4,6 @@
 
 #include "base/memory.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 /* ---- GPUs (sensors.c) ---- */
 
 typedef struct gt_gpu {

@@ -1,8 +1,6 @@
 /* The variables of a launcher as lines of a job script. */
 #include "run/targets/targets.h"
 
-#include <string.h>
-
 /* In double quotes, so that the shell of each node fills in ${NODE_RANK} and ${MASTER_ADDR}. */
 static void add_quoted(gt_buffer *lines, const char *value)
 {

@@ -1,18 +1,12 @@
 /* The records of a job's nodes. A node without a record is MISSING: it never started, or was killed. */
 #include "run/targets/nodes.h"
-#include "base/interner.h"
-#include "json/writer.h"
 #include "os/paths.h"
 #include "output/file.h"
-#include "output/output.h"
 #include "run/execute/execute.h"
-#include "run/plan/context.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
-#include "table/table_list.h"
 
 #include <math.h>
-#include <string.h>
 
 gt_nodes gt_nodes_read(gt_arena *arena, const char *folder, size_t count)
 {

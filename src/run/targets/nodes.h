@@ -3,11 +3,7 @@
 #define GT_RUN_TARGETS_NODES_H
 
 #include "base/error.h"
-#include "base/memory.h"
 #include "json/values.h"
-
-#include <stdbool.h>
-#include <stddef.h>
 
 typedef struct gt_node {
     const char *folder;

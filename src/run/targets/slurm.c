@@ -7,7 +7,6 @@
  * Values from a context are quoted: for the shell, or for sbatch's own reading of #SBATCH lines. Secrets are
  * not written into the script; the nodes read them from the context file, which only the user can read. */
 #include "run/targets/targets.h"
-#include "base/memory.h"
 #include "os/paths.h"
 #include "output/file.h"
 #include "run/plan/secrets.h"
@@ -16,7 +15,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

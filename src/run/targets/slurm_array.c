@@ -3,7 +3,6 @@
 #include "run/targets/slurm_job.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { DEFAULT_MAX = 1001 };
 

@@ -4,12 +4,9 @@
 #ifndef GT_RUN_TARGETS_SLURM_JOB_H
 #define GT_RUN_TARGETS_SLURM_JOB_H
 
-#include "base/buffer.h"
 #include "base/error.h"
-#include "base/memory.h"
 #include "json/values.h"
 
-#include <stdbool.h>
 #include <sys/types.h>
 
 /* ---- asking SLURM (slurm_queue.c) ---- */

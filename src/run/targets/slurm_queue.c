@@ -6,7 +6,6 @@
  * means that the job is over. Every option that a variable could set is given, and such variables are
  * removed. */
 #include "run/targets/slurm_job.h"
-#include "base/interner.h"
 #include "os/child.h"
 #include "os/paths.h"
 #include "os/shell_words.h"
@@ -14,7 +13,6 @@
 
 #include <ctype.h>
 #include <stdlib.h>
-#include <string.h>
 
 extern char **environ;
 

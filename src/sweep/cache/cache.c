@@ -1,16 +1,12 @@
 /* The folder of what is kept of a sweep: its lock, its indexes, and messages. */
 #include "sweep/cache/cache.h"
 
-#include "base/interner.h"
-#include "base/memory.h"
 #include "procs/procs.h"
 #include "index/build.h"
 #include "os/paths.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
 

@@ -29,7 +29,6 @@
 #include "index/index.h"
 
 #include <pthread.h>
-#include <stdint.h>
 
 #define GT_SWEEP_CACHE_FOLDER ".gputally"
 

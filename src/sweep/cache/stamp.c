@@ -10,17 +10,14 @@
 #include "sweep/cache/cache.h"
 
 #include "base/guard.h"
-#include "base/memory.h"
 #include "index/build.h"
 #include "index/checksum.h"
 #include "os/paths.h"
 #include "output/file.h"
-#include "output/output.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

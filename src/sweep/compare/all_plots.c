@@ -1,7 +1,6 @@
 /* The plots of all runs side by side: what each chart shows (charts.c draws it). Columns are those of
  * all_runs.c, whose names end in labels. */
 #include "sweep/compare/run_plots.h"
-#include "base/memory.h"
 #include "output/figure/figure.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
@@ -10,7 +9,6 @@
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 typedef struct all_runs {
     const char *const *labels; /* the first one is the baseline */

@@ -2,12 +2,8 @@
  * by rank, or by collective and size. */
 #include "sweep/compare/compare.h"
 #include "base/log.h"
-#include "base/map.h"
-#include "base/memory.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
 #include "sweep/tables/tables.h"
-#include "table/operations.h"
 
 /* ---- joining ---- */
 

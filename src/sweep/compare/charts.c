@@ -1,6 +1,5 @@
 /* Charts that compare runs, drawn with output/figure. */
 #include "sweep/compare/charts.h"
-#include "base/memory.h"
 #include "output/figure/figure.h"
 
 #include <math.h>

@@ -7,9 +7,6 @@
 
 #include "output/output.h"
 
-#include <stddef.h>
-#include <stdint.h>
-
 enum { GT_CHART_DPI = 150 };
 
 /* A category on the x axis, or a line, or a run. */

@@ -1,16 +1,9 @@
 /* Compares the summary sheets of two collective reports, which are combined in one. */
 #include "sweep/compare/compare.h"
 #include "base/log.h"
-#include "base/map.h"
-#include "base/memory.h"
-#include "input/sheets/sheets.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
-#include "sweep/setting_reports.h"
-#include "table/operations.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { NAME, DTYPE, ELEMENTS, KEYS };
 static const gt_col KEY_COLUMNS[KEYS] = {GT_COL_COLLECTIVE_NAME, GT_COL_DTYPE, GT_COL_IN_MSG_NELEMS};

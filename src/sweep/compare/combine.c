@@ -1,13 +1,9 @@
 /* The sheets of two runs below each other, and apart again; and how the sheets of these workbooks look. */
 #include "sweep/compare/compare.h"
 #include "base/log.h"
-#include "base/memory.h"
 #include "base/number.h"
 #include "output/output.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
-
-#include <string.h>
 
 /* ---- columns that have strings in one run and numbers in the other, as pandas allows ---- */
 

@@ -1,11 +1,7 @@
 /* `sweep compare`: the chain of steps from the reports of the runs to the sheets of all workbooks. */
 #include "sweep/compare/compare.h"
 #include "base/log.h"
-#include "base/memory.h"
 #include "output/output.h"
-#include "schema/sheets.h"
-
-#include <string.h>
 
 enum { PAIR = 2 };
 

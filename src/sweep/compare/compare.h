@@ -9,7 +9,6 @@
 #define GT_SWEEP_COMPARE_COMPARE_H
 
 #include "base/buffer.h"
-#include "table/table_list.h"
 #include "sweep/setting_reports.h"
 
 /* How two runs are called in sheets. */

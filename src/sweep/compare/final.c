@@ -1,13 +1,9 @@
 /* The final report of two runs: a dashboard, the comparisons, and the sheets that they were made from,
  * hidden. Every sheet is a native table. */
 #include "sweep/compare/compare.h"
-#include "base/buffer.h"
-#include "base/memory.h"
 #include "output/output.h"
-#include "schema/sheets.h"
 
 #include <ctype.h>
-#include <string.h>
 
 /* The names of raw sheets; others are GPU_<name>_Raw and NCCL_<name>_Raw. */
 typedef struct renamed {

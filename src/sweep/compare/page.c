@@ -5,16 +5,12 @@
 #include "sweep/compare/compare.h"
 #include "base/log.h"
 #include "os/paths.h"
-#include "base/memory.h"
 #include "output/text.h"
 #include "page/page.h"
 #include "sweep/compare/spread.h"
-#include "sweep/gemm/gemm.h"
 
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 static const char PLOTS_FOLDER[] = "tracelens_analysis/plots";

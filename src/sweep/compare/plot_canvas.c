@@ -1,6 +1,5 @@
 /* Where plots are drawn, and what they take from sheets. */
 #include "sweep/compare/plot_canvas.h"
-#include "base/memory.h"
 #include "base/number.h"
 #include "schema/columns.h"
 

@@ -5,7 +5,6 @@
 
 #include "output/text.h"
 #include "sweep/compare/charts.h"
-#include "table/table.h"
 
 /* What is drawn where. */
 typedef struct gt_canvas {

@@ -2,10 +2,7 @@
  * the alternative texts are those of the page of the scripts that gputally replaces. */
 #include "sweep/compare/run_plots.h"
 #include "base/log.h"
-#include "base/memory.h"
 #include "os/paths.h"
-
-#include <string.h>
 
 enum { LARGEST_PLOT = 64 << 20, ROWS_MAX = 1000 };
 

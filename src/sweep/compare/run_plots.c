@@ -4,17 +4,12 @@
 #include "sweep/compare/run_plots.h"
 #include "base/log.h"
 #include "base/map.h"
-#include "base/memory.h"
 #include "output/figure/figure.h"
-#include "output/text.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
-#include "sweep/compare/charts.h"
 #include "sweep/compare/plot_canvas.h"
-#include "table/operations.h"
 
 #include <math.h>
-#include <string.h>
 
 static const uint32_t BASELINE_COLOUR = 0x3498db, TEST_COLOUR = 0xe67e22;
 

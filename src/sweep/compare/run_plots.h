@@ -2,10 +2,8 @@
 #ifndef GT_SWEEP_COMPARE_RUN_PLOTS_H
 #define GT_SWEEP_COMPARE_RUN_PLOTS_H
 
-#include "base/buffer.h"
 #include "output/output.h"
 #include "output/text.h"
-#include "table/table_list.h"
 
 /* ---- plots (run_plots.c) ----
  *

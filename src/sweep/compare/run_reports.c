@@ -2,14 +2,10 @@
  * run is a setting of. */
 #include "sweep/compare/compare.h"
 #include "base/log.h"
-#include "base/memory.h"
 #include "os/paths.h"
-#include "schema/sheets.h"
-#include "sweep/layout.h"
 
 #include <limits.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- the folder of a run ---- */
 

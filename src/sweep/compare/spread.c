@@ -5,17 +5,13 @@
 #include "sweep/compare/spread.h"
 
 #include "base/log.h"
-#include "base/memory.h"
 #include "input/sheets/sheets.h"
-#include "json/writer.h"
 #include "os/paths.h"
 #include "page/words.h"
 #include "schema/page.h"
 #include "schema/sheets.h"
-#include "sweep/gemm/gemm.h"
 #include "table/stats.h"
 
-#include <string.h>
 #include <sys/stat.h>
 
 enum { ROWS_MAX = 50000, TILES_MAX = 5 };

@@ -2,10 +2,8 @@
 #ifndef GT_SWEEP_COMPARE_SPREAD_H
 #define GT_SWEEP_COMPARE_SPREAD_H
 
-#include "base/buffer.h"
 #include "json/writer.h"
 #include "sweep/gemm/gemm.h"
-#include "table/table_list.h"
 
 typedef struct gt_sweep_spread {
     gt_table_list sheets; /* the CSV file; empty without one */

@@ -1,16 +1,11 @@
 /* The sheets gpu_timeline of the ranks of one run, and the comparison of those of two runs. */
 #include "sweep/compare/compare.h"
 #include "base/guard.h"
-#include "base/map.h"
-#include "base/memory.h"
 #include "compat/number.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
 #include "sweep/tables/tables.h"
-#include "table/operations.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 double gt_percent_less(double baseline, double test)
 {

@@ -2,14 +2,11 @@
  */
 #include "sweep/gate/gate.h"
 
-#include "base/memory.h"
-#include "json/writer.h"
 #include "report/answers.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { OLD, NEW, NAMES_MAX = 8, WIDTH_MAX = 120 };
 

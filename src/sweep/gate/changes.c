@@ -11,12 +11,10 @@
  * tested on a linear scale, with its own noise. */
 #include "sweep/gate/gate.h"
 
-#include "base/memory.h"
 #include "table/stats.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 const char *const gt_sweep_measure_names[GT_MEASURES] = {
     [GT_MEASURE_STEP] = "step_ms", [GT_MEASURE_EXPOSED] = "exposed_comm_ms",

@@ -2,12 +2,10 @@
  * settings that it is about and met by none. */
 #include "sweep/gate/gate.h"
 
-#include "base/memory.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { OLD, NEW };
 

@@ -5,14 +5,12 @@
  * without sweep.json has only what the first trace says before its events. */
 #include "sweep/gate/gate.h"
 
-#include "base/memory.h"
 #include "input/chrome/head.h"
 #include "sweep/record.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { OLD, NEW };
 

@@ -13,7 +13,6 @@
  * only one is known). */
 #include "sweep/gate/gate.h"
 
-#include "base/memory.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
 

@@ -3,10 +3,8 @@
 #ifndef GT_SWEEP_GEMM_GEMM_H
 #define GT_SWEEP_GEMM_GEMM_H
 
-#include "base/buffer.h"
 #include "output/output.h"
 #include "sweep/layout.h"
-#include "table/table.h"
 
 #include <stdio.h>
 

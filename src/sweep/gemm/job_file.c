@@ -4,10 +4,7 @@
  * (".kd"), which traces may have. Complete names are anchored; shortened ones, without what changes between
  * builds of a library, match anywhere. */
 #include "sweep/gemm/gemm.h"
-#include "base/memory.h"
 #include "table/operations.h"
-
-#include <string.h>
 
 #define ANONYMOUS "(anonymous namespace)"
 static const char special_bytes[] = "\\.[]{}()*+?^$|";

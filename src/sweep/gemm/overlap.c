@@ -1,17 +1,11 @@
 /* `sweep overlap`: reads the collectives of each setting once, per rank, then goes through the rows. Times
  * are added in milliseconds like the Python script does, so that the last digits are equal. */
 #include "sweep/gemm/gemm.h"
-#include "base/buffer.h"
 #include "base/log.h"
 #include "base/many.h"
-#include "base/map.h"
-#include "base/memory.h"
 #include "os/paths.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
-#include "sweep/layout.h"
 #include "sweep/setting_reports.h"
-#include "table/operations.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,12 +1,9 @@
 /* `sweep plot`: draws boxes per axis, violins of all axes, and the mean per combination of two axes. */
-#include "base/buffer.h"
-#include "base/memory.h"
 #include "output/figure/figure.h"
 #include "sweep/gemm/gemm.h"
 
 #include <ctype.h>
 #include <math.h>
-#include <string.h>
 
 static const char Y_LABEL[] = "Time Difference (us)";
 static const double VIOLIN_INCHES = 20.0 / 3; /* width of a panel */

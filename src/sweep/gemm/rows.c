@@ -1,17 +1,12 @@
 /* The rows of the CSV file of `sweep top`: their cells, and the run that each belongs to. */
 #include "sweep/gemm/gemm.h"
-#include "base/map.h"
-#include "base/memory.h"
 #include "base/number.h"
 #include "schema/columns.h"
-#include "sweep/layout.h"
 
 #include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
-#include <strings.h>
 
 /* ---- cells ---- */
 

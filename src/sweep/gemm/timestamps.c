@@ -1,20 +1,16 @@
 /* `sweep timestamps`: finds the shortest and the longest instance of each GEMM kernel in the traces. */
 #include "sweep/gemm/gemm.h"
-#include "base/log.h"
 #include "base/many.h"
-#include "base/memory.h"
 #include "base/number.h"
 #include "base/progress.h"
 #include "input/chrome/kineto.h"
 #include "input/files.h"
 #include "schema/columns.h"
 #include "sweep/cache/cache.h"
-#include "sweep/layout.h"
 #include "table/stats.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 /* ---- timestamps ---- */
 

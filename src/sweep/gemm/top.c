@@ -4,23 +4,17 @@
 #include "base/guard.h"
 #include "base/log.h"
 #include "base/many.h"
-#include "base/memory.h"
 #include "base/number.h"
 #include "compat/number.h"
 #include "os/paths.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
-#include "sweep/layout.h"
 #include "sweep/record.h"
 #include "sweep/setting_reports.h"
-#include "table/operations.h"
 #include "table/stats.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* The columns of the result that sheets do not have, after those of the axes. */
 enum { RANK, KERNEL_NAME, TIME_MIN, TIME_MAX, TIME_DIFF, LONGEST, OWN_COLUMNS };

@@ -1,7 +1,6 @@
 /* What the page says about changes between the first sweep and another one, which sweep/gate has found. */
 #include "sweep/page/page.h"
 
-#include "base/memory.h"
 #include "schema/columns.h"
 #include "schema/page.h"
 

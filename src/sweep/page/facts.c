@@ -2,15 +2,11 @@
  * recommendation and how sure it is; of several, what changed between the first and the others. */
 #include "sweep/page/page.h"
 
-#include "base/memory.h"
-#include "json/writer.h"
 #include "page/words.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
-#include "table/table_list.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { TILES_MAX = 5 };
 

@@ -1,7 +1,6 @@
 /* The document of the page: sheets, tables and facts of all sweeps. */
 #include "sweep/page/page.h"
 
-#include "base/memory.h"
 #include "page/page.h"
 
 static void borrow(gt_table_list *all, const gt_table_list *tables)

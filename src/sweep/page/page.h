@@ -9,9 +9,7 @@
 #ifndef GT_SWEEP_PAGE_PAGE_H
 #define GT_SWEEP_PAGE_PAGE_H
 
-#include "base/buffer.h"
 #include "sweep/compare/spread.h"
-#include "sweep/decide/decide.h"
 #include "sweep/gate/gate.h"
 
 /* One sweep of a page. Everything is borrowed. */

@@ -2,8 +2,6 @@
  * numbers, with intervals that charts need, and small enough to be drawn. */
 #include "sweep/page/page.h"
 
-#include "base/log.h"
-#include "base/memory.h"
 #include "input/sheets/sheets.h"
 #include "os/paths.h"
 #include "page/words.h"

@@ -5,8 +5,6 @@
  * leaves. A hang-up (a lost connection) leaves the tasks alone; -s finds them again. */
 #include "sweep/run/cluster.h"
 #include "base/log.h"
-#include "base/memory.h"
-#include "json/writer.h"
 #include "os/clock.h"
 #include "os/paths.h"
 #include "run/plan/context.h"

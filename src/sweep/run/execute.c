@@ -1,5 +1,4 @@
 /* Runs the command of a point, here or as a task on a node. */
-#include "base/memory.h"
 #include "os/child.h"
 #include "os/clock.h"
 #include "os/paths.h"

@@ -1,10 +1,7 @@
 /* Parses axes from option values and enumerates the points of the grid. */
 #include "sweep/run/run.h"
-#include "base/buffer.h"
-#include "base/memory.h"
 
 #include <ctype.h>
-#include <string.h>
 
 static const char WHOLE_NUMBERS[] = "0123456789";
 

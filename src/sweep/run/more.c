@@ -5,11 +5,8 @@
  * not count: its number is used again. */
 #include "sweep/run/run.h"
 
-#include "base/memory.h"
 #include "os/paths.h"
 #include "sweep/record.h"
-
-#include <string.h>
 
 static void pick(gt_run_plan *plan, size_t point, size_t repeat)
 {

@@ -1,8 +1,6 @@
 /* The command and environment of each point of a grid, and the job files for rocprofv3 that gputally ships.
  */
 #include "sweep/run/run.h"
-#include "base/buffer.h"
-#include "base/memory.h"
 #include "os/paths.h"
 #include "output/file.h"
 #include "run/plan/secrets.h"
@@ -10,7 +8,6 @@
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 /* ---- command of a point ---- */

@@ -1,8 +1,6 @@
 /* The record of a sweep: the summary as text for people, and sweep.json for programs. Both list every point
  * with its status, also those that did not run. */
 #include "sweep/run/run.h"
-#include "base/memory.h"
-#include "json/writer.h"
 #include "os/clock.h"
 #include "os/paths.h"
 #include "run/execute/execute.h"
@@ -13,7 +11,6 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 
 static bool was_run(const gt_run_outcome *outcome)

@@ -7,9 +7,6 @@
 #ifndef GT_SWEEP_RUN_RUN_H
 #define GT_SWEEP_RUN_RUN_H
 
-#include "base/buffer.h"
-#include "base/error.h"
-#include "base/memory.h"
 #include "os/shell_words.h"
 #include "sweep/layout.h"
 

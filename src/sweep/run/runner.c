@@ -1,22 +1,17 @@
 /* The loop over the points of a sweep. Lines of the log that scripts look for are those of the reference
  * script. */
-#include "sweep/run/run.h"
-#include "base/memory.h"
 #include "os/child.h"
 #include "os/clock.h"
 #include "os/paths.h"
 #include "output/file.h"
 #include "output/terminal.h"
-#include "sweep/record.h"
 #include "sweep/run/cluster.h"
-#include "sweep/run/steps.h"
 #include "sweep/run/slots.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
-#include <stdio.h>
 #include <sys/file.h>
 #include <unistd.h>
 

@@ -1,6 +1,5 @@
 /* What a sweep prints and writes to its log. Lines that scripts look for are those of the reference script.
  */
-#include "base/memory.h"
 #include "base/printing.h"
 #include "os/clock.h"
 #include "sweep/run/steps.h"
@@ -9,7 +8,6 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const char *const TONES[] = {"", "\033[0;32m", "\033[1;33m", "\033[0;31m"};
 static const char RESET[] = "\033[0m";

@@ -1,8 +1,6 @@
 /* What the runs of a sweep run on: the machine, its GPUs with their clocks, drivers, and versions of
  * libraries and packages, as `gputally run` finds them. */
-#include "base/buffer.h"
 #include "os/paths.h"
-#include "os/shell_words.h"
 #include "run/execute/execute.h"
 #include "sweep/run/run.h"
 

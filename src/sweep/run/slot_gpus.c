@@ -1,10 +1,8 @@
 /* The GPUs of each slot: divides a list of them, and chooses some for this process. */
-#include "base/memory.h"
 #include "run/sensors/sensors.h"
 #include "sweep/run/slots.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* The variables that choose GPUs; the numbers of the later ones count only what the first leaves. */
 static const char *const VARIABLES[] = {"ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES",

@@ -1,14 +1,12 @@
 /* Slots are forked processes. Orders (numbers of runs) and replies (outcomes) go through pipes; a slot ends
  * when its pipe of orders is closed, and gets SIGTERM from the kernel if this program is killed. */
 #include "sweep/run/slots.h"
-#include "base/memory.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,13 +1,9 @@
 /* Which runs are skipped, and what is recorded. */
 #include "sweep/run/steps.h"
-#include "base/interner.h"
 #include "base/log.h"
-#include "base/memory.h"
 #include "os/clock.h"
 #include "os/paths.h"
 #include "output/file.h"
-
-#include <string.h>
 
 static bool write_text(const char *path, gt_buffer *text, bool is_private, gt_error *error)
 {

@@ -1,12 +1,9 @@
 /* Submits points as a job array. The order of the tasks is that of the runs: SLURM starts tasks of an array
  * in the order of their numbers. */
 #include "base/log.h"
-#include "base/memory.h"
-#include "json/writer.h"
 #include "os/clock.h"
 #include "os/paths.h"
 #include "output/file.h"
-#include "run/plan/plan.h"
 #include "run/plan/secrets.h"
 #include "run/targets/targets.h"
 #include "sweep/run/cluster.h"
@@ -14,7 +11,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,17 +1,13 @@
 /* A task on a node: runs the command of its point like a run here, and writes how it ended to a file of its
  * own (tasks.h). The first task on each node also describes the machine. */
 #include "base/log.h"
-#include "base/memory.h"
-#include "json/writer.h"
 #include "os/clock.h"
 #include "os/paths.h"
 #include "run/execute/execute.h"
-#include "run/plan/plan.h"
 #include "sweep/run/cluster.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 typedef struct task_run {

@@ -1,11 +1,8 @@
 /* What a task runs: reads it from the list of tasks of its submission (sweep/tasks.h). */
-#include "base/memory.h"
 #include "os/paths.h"
 #include "run/plan/context.h"
 #include "run/plan/secrets.h"
 #include "sweep/run/cluster.h"
-
-#include <string.h>
 
 extern char **environ;
 

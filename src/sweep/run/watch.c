@@ -8,14 +8,11 @@
  * A task that wrote that it was interrupted may be started again by SLURM (preempted, requeued): it is not
  * over while it is in the queue. */
 #include "base/log.h"
-#include "base/memory.h"
-#include "json/writer.h"
 #include "os/clock.h"
 #include "sweep/run/cluster.h"
 
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- submissions ---- */
 

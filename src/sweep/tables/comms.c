@@ -1,15 +1,11 @@
 /* `sweep comms`: rows are collected in the order of the files, then sorted by operation and setting.
  * Columns have the type that pandas gives them: integer if all files have integers. */
 #include "sweep/tables/tables.h"
-#include "base/memory.h"
 #include "base/number.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
-#include "table/operations.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 /* The columns of the result; marked: columns of the sheet. */
 static const struct {

@@ -4,13 +4,9 @@
 #include "analysis/rocprof/sheets.h"
 #include "base/log.h"
 #include "base/many.h"
-#include "base/memory.h"
 #include "input/rocprof/rocprof.h"
 #include "os/paths.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
-#include "sweep/setting_reports.h"
-#include "table/operations.h"
 
 typedef struct job {
     const gt_sweep *sweep;

@@ -3,8 +3,6 @@
 #define GT_SWEEP_TABLES_TABLES_H
 
 #include "input/options.h"
-#include "table/table_list.h"
-#include "sweep/layout.h"
 #include "sweep/setting_reports.h"
 
 /* ---- `sweep timeline` (timeline.c) ---- */

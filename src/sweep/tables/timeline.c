@@ -3,14 +3,10 @@
 #include "sweep/tables/tables.h"
 #include "base/guard.h"
 #include "base/log.h"
-#include "base/memory.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
-#include "table/operations.h"
 #include "table/stats.h"
 
 #include <math.h>
-#include <string.h>
 
 static const double ZERO_STAND_IN = 1e-10; /* in geometric means */
 

@@ -4,22 +4,16 @@
  * They are fetched as a compressed tar archive through `kubectl exec`, not with `kubectl cp`: that leaves out
  * links, and hard links become empty files, while a profiler's folder has both. Compression also tells
  * whether the archive is whole. */
-#include "run/targets/kubernetes/kubernetes.h"
 #include "base/log.h"
-#include "base/memory.h"
 #include "os/paths.h"
 #include "output/file.h"
-#include "run/plan/context.h"
 #include "run/targets/kubernetes/follow.h"
-#include "run/targets/kubernetes/kubectl.h"
 #include "run/targets/kubernetes/parts.h"
 #include "run/targets/nodes.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { FETCH_TRIES = 3 };

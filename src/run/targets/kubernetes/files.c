@@ -2,14 +2,8 @@
  * go into the ConfigMap, and the context names them where the pod finds them. Lists that come with gputally
  * and scripts that gputally replaces need no file. And what does not come along: variables with secrets. */
 #include "run/targets/kubernetes/parts.h"
-#include "base/interner.h"
-#include "base/memory.h"
 #include "os/paths.h"
-#include "os/shell_words.h"
-#include "run/plan/context.h"
 #include "run/plan/secrets.h"
-
-#include <string.h>
 
 enum { FILE_MAX_BYTES = 1 << 20, DEPTH_MAX = 2 /* tools inside tools */ };
 

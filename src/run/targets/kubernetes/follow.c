@@ -3,14 +3,10 @@
  * started (kubectl.c). */
 #include "run/targets/kubernetes/follow.h"
 #include "base/log.h"
-#include "base/memory.h"
-#include "json/values.h"
 #include "os/clock.h"
-#include "run/plan/context.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const double default_poll_s = 5, call_timeout_s = 90;
 static const double no_pods_s = 10;          /* until it is asked why a job has no pods */

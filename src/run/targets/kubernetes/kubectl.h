@@ -2,9 +2,7 @@
 #ifndef GT_RUN_TARGETS_KUBERNETES_KUBECTL_H
 #define GT_RUN_TARGETS_KUBERNETES_KUBECTL_H
 
-#include "base/buffer.h"
 #include "base/error.h"
-#include "base/memory.h"
 #include "os/shell_words.h"
 
 #include <stdio.h>

@@ -1,20 +1,16 @@
 /* The objects of a run, as YAML: names, settings, and all objects but those with pods (pods.c). Every value
  * from a context is written as a quoted JSON string, which is valid YAML too, so a value cannot change the
  * structure of the file, and a number that must be a string stays one. */
-#include "run/targets/kubernetes/kubernetes.h"
 #include "base/log.h"
-#include "base/memory.h"
 #include "json/string.h"
 #include "os/paths.h"
 #include "output/file.h"
-#include "run/plan/context.h"
 #include "run/plan/secrets.h"
 #include "run/targets/kubernetes/parts.h"
 
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/random.h>
 #include <time.h>
 #include <unistd.h>

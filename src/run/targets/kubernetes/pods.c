@@ -1,12 +1,9 @@
 /* Objects with pods: the job, whose pods run `gputally run --target local`, and the pod through which results
  * are fetched. */
 #include "run/targets/kubernetes/parts.h"
-#include "base/memory.h"
-#include "run/plan/context.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 /* After SIGTERM, a profiler writes its trace. */
 enum { GRACE_S = 120 };
