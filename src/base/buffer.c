@@ -5,7 +5,6 @@
 #include "base/number.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 
 /* ---- buffers ---- */
 

@@ -11,8 +11,6 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 enum { LOCKS_MAX = 4 };

@@ -2,8 +2,6 @@
 #include "base/image.h"
 #include "base/memory.h"
 
-#include <stdio.h>
-
 void gt_image_free(gt_image *image)
 {
     for (size_t i = 0; i < image->count; i++) {

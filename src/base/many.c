@@ -16,7 +16,6 @@
 #include "base/team.h"
 
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <time.h>
 
 typedef struct job {

@@ -3,7 +3,6 @@
 #include "base/memory.h"
 
 #include <pthread.h>
-#include <string.h>
 #include <sys/random.h>
 
 static uint64_t seed;

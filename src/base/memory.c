@@ -2,14 +2,10 @@
 #include "base/memory.h"
 #include "base/raise.h"
 
-#include <inttypes.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
 /* What counts for a limit of memory: see gt_memory_set_limit. */

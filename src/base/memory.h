@@ -6,9 +6,14 @@
 #ifndef GT_BASE_MEMORY_H
 #define GT_BASE_MEMORY_H
 
+/* The headers of the C library that most files need. */
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* How many elements an array has. */
 #define GT_LENGTH(array) (sizeof(array) / sizeof *(array))

@@ -4,9 +4,6 @@
 
 #include <ctype.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 #include <sys/resource.h>
 #include <unistd.h>

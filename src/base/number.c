@@ -12,7 +12,6 @@
 #include "base/memory.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 typedef unsigned __int128 uint128;
 

@@ -5,7 +5,6 @@
 #include "base/raise.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 enum { OUT_BYTES = 4096, ESCAPE_MAX = 16 };

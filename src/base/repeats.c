@@ -4,9 +4,6 @@
 #include "base/memory.h"
 
 #include <ctype.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { MESSAGES_MAX = 1024, SLOTS = 2 * MESSAGES_MAX }; /* further messages are printed every time */
 

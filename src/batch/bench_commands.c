@@ -5,7 +5,6 @@
 
 #include <ctype.h>
 #include <math.h>
-#include <stdlib.h>
 
 /* ---- hipblaslt-bench ---- */
 

@@ -10,10 +10,8 @@
 #include "schema/columns.h"
 
 #include <fcntl.h>
-#include <inttypes.h>
 #include <math.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 /* ---- running programs and PyTorch ---- */

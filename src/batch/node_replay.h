@@ -7,8 +7,6 @@
 #include "batch/bench_commands.h"
 #include "table/table.h"
 
-#include <stdio.h>
-
 /* The programs that are installed. */
 typedef struct gt_replay_tools {
     bool hipblaslt, miopen, torch;

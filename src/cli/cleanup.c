@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdlib.h>
 
 static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 

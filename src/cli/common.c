@@ -14,9 +14,6 @@
 #include "output/file.h"
 #include "report/overview/overview.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
-
 static const gt_option output_options[] = {
     GT_OUTPUT_OPTIONS("next to the trace, 908_results.json gives 908_perf_report.xlsx")};
 

@@ -5,8 +5,6 @@
 #include "os/shell_words.h"
 #include "report/report.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -10,8 +10,6 @@
 #include "schema/sheets.h"
 #include "trace/rocprof/rocprof.h"
 
-#include <stdlib.h>
-
 /* The sheets of reports on traces, without those below that have composed names. */
 static const gt_sheet sheets[] = {GT_SHEET_GPU_TIMELINE,
                                   GT_SHEET_GPU_TIMELINE_BY_DEVICE,

@@ -15,9 +15,7 @@
 #include "output/output.h"
 
 #include <fcntl.h>
-#include <inttypes.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 /* ---- options without an effect ---- */

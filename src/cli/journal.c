@@ -6,8 +6,6 @@
 #include "os/clock.h"
 
 #include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
 static bool kept, only_problems;
 static gt_journal_form kept_form;

@@ -18,7 +18,6 @@
 #include "os/paths.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif

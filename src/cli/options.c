@@ -5,9 +5,6 @@
 #include "base/guard.h"
 #include "compat/number.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 /* ---- walks through the options ---- */
 
 bool gt_option_next(gt_option_walk *at)

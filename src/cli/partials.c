@@ -5,8 +5,6 @@
 #include "index/checksum.h"
 #include "os/shell_words.h"
 
-#include <inttypes.h>
-
 enum { KEY_MAX = 3000, OPTIONS_MAX = 4096 };
 
 char *gt_partial_key(const gt_call *call)

@@ -10,8 +10,6 @@
 #include "schema/sheets.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 
 /* The first trace before this one that would write to one of its output paths; SIZE_MAX: none. `known` has

@@ -17,11 +17,9 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <dlfcn.h>
 #include <expat.h>
-#include <inttypes.h>
 #include <libdeflate.h>
 #include <pcre2.h>
 #include <sqlite3.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>

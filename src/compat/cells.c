@@ -4,7 +4,6 @@
 #include "base/number.h"
 #include "compat/number.h"
 
-#include <inttypes.h>
 #include <math.h>
 
 /* The largest allowed area of a sheet: this many cells, plus this many per cell in the file. */

@@ -10,7 +10,6 @@
 #include "json/string.h"
 
 #include <ctype.h>
-#include <stdlib.h>
 
 /* An open bracket is one byte on the stack: its kind, and how many elements it has so far (0, 1, 2 for more).
  */

@@ -12,7 +12,6 @@
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
-#include <stdio.h>
 
 enum {
     PATTERN_MAX = 100000,     /* bytes */

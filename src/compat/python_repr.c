@@ -3,7 +3,6 @@
 #include "compat/python_repr.h"
 
 #include <math.h>
-#include <stdio.h>
 
 /* ---- strings ---- */
 

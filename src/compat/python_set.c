@@ -3,8 +3,6 @@
 
 #include "base/memory.h"
 
-#include <string.h>
-
 enum {
     FIRST_SLOTS = 8,
     NEIGHBOURS = 9, /* tried after a slot, if the table has as many */

@@ -3,7 +3,6 @@
 
 #include "base/number.h"
 
-#include <inttypes.h>
 #include <stdarg.h>
 
 enum { NAME_WIDTH = 18, LEAST_WIDTH = 40, PARTS_SHOWN = 16 };

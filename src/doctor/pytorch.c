@@ -9,9 +9,7 @@
 #include "os/paths.h"
 #include "schema/sheets.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 
 enum { STEPS_FOR_VARIATION = 3 };
 static const char step_prefix[] = "ProfilerStep#";

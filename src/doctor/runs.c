@@ -7,8 +7,6 @@
 #include "os/paths.h"
 #include "schema/sheets.h"
 
-#include <inttypes.h>
-
 static bool is_nsys(const gt_inspection *p)
 {
     return p->report->kind == GT_TRACE_NSYS;

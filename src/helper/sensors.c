@@ -10,9 +10,6 @@
 #include <ctype.h>
 #include <dlfcn.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* ---- librocm_smi64 ---- */

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <stdatomic.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { CHUNK = 1 << 20 };

@@ -7,8 +7,6 @@
 #include "input/file_parts.h"
 #include "os/paths.h"
 
-#include <stdio.h>
-
 enum {
     PACKED_BYTE = 12,  /* expansion of gzip and zstd traces, approximately */
     KEPT_SHARE = 3,    /* a third of a trace is kept, with what is needed to make its sheets, or less */

@@ -2,7 +2,6 @@
 #include "input/sqlite.h"
 #include "base/guard.h"
 
-#include <stdio.h>
 #include <sys/stat.h>
 
 /* Limits for the SQL in the file's own schema: far more than profilers need. */

@@ -4,7 +4,6 @@
 #include "json/string.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 enum { MAX_DEPTH = 64, MAX_BYTES = 16 << 20 };
 

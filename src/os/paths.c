@@ -5,8 +5,6 @@
 #include "base/number.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

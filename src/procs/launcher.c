@@ -3,9 +3,6 @@
 #include "base/memory.h"
 
 #include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { ANCESTORS_MAX = 64, PROCESSES_MAX = 1 << 24 };

@@ -2,8 +2,6 @@
 #include "procs/share.h"
 #include "base/memory.h"
 
-#include <stdlib.h>
-
 enum {
     BATCHES_PER_THREAD = 4, /* of what is left: the last batches are small */
     SLOW_S = 5,

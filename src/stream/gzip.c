@@ -7,7 +7,6 @@
 #include "base/memory.h"
 
 #include <libdeflate.h>
-#include <string.h>
 
 enum { MAGIC_0 = 0x1f, MAGIC_1 = 0x8b, METHOD_DEFLATE = 8 };
 enum { HEADER_CRC = 2, EXTRA_FIELD = 4, FILE_NAME = 8, COMMENT = 16, RESERVED_FLAGS = 0xe0 };

@@ -3,8 +3,6 @@
 #include "stream/unpack.h"
 #include "base/memory.h"
 
-#include <string.h>
-
 void gt_feed_begin(gt_feed *feed, gt_raw_input *stored)
 {
     *feed = (gt_feed){.stored = stored, .buffer = gt_alloc(GT_FEED_BYTES)};

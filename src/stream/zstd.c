@@ -3,7 +3,6 @@
 #include "stream/unpack.h"
 #include "base/guard.h"
 
-#include <string.h>
 #include <zstd.h>
 #include <zstd_errors.h>
 

@@ -6,9 +6,7 @@
 #include "output/output.h"
 #include "report/compare/compare.h"
 
-#include <inttypes.h>
 #include <limits.h>
-#include <stdlib.h>
 
 /* One rank of the runs that differ in one axis only. */
 typedef struct comparison_task {

@@ -2,7 +2,6 @@
 #include "sweep/folder_names.h"
 
 #include <ctype.h>
-#include <string.h>
 #include <sys/stat.h>
 
 enum { DIGITS_MAX = 9 };

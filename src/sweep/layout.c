@@ -9,7 +9,6 @@
 
 #include <limits.h>
 #include <math.h>
-#include <stdlib.h>
 
 enum { AXES_MAX = 32, VISITED_MAX = 100000, NAMES_SHOWN = 8 };
 

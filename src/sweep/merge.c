@@ -7,9 +7,6 @@
 #include "sweep/layout.h"
 #include "transform/fuse_event.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
 enum { BATCH_BYTES = 256 * 1024, PROCESSES_A_RANK = 1000, CPU_PROCESS = 500, ID_SHIFT_BITS = 32 };
 
 /* A process with an event of one of these categories is a GPU; otherwise, with one of those, a CPU; all

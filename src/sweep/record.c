@@ -5,8 +5,6 @@
 #include "sweep/folder_names.h"
 #include "sweep/tasks.h"
 
-#include <stdlib.h>
-
 enum { LARGEST_RECORD = 256 << 20 };
 
 /* Whether a path stays below the folder in which it begins. */

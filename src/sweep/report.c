@@ -16,9 +16,6 @@
 #include "sweep/decide/decide.h"
 #include "sweep/report_job.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
-
 /* ---- reports ---- */
 
 enum { SHORT_KERNEL_US = 50, DETAILED_KERNELS = 100 };

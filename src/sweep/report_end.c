@@ -4,8 +4,6 @@
 
 #include "input/chrome/kineto.h"
 
-#include <inttypes.h>
-
 enum { NAMES_MAX = 4, RANKS_MAX = 1000000, RANKS_SHOWN = 20 };
 
 /* One line for all settings: a sweep on one GPU has many of them. */

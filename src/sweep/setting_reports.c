@@ -8,8 +8,6 @@
 #include "schema/columns.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 /* ---- sheets ---- */
 

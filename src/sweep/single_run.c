@@ -4,7 +4,6 @@
 #include "sweep/compare/compare.h"
 
 #include <limits.h>
-#include <stdlib.h>
 
 static bool has_traces(const char *folder)
 {

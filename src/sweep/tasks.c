@@ -5,10 +5,6 @@
 #include "os/paths.h"
 #include "run/plan/context.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-
 enum {
     LARGEST_LIST = 256 << 20,
     LARGEST_RESULT = 1 << 20,

@@ -5,7 +5,6 @@
 #include "os/paths.h"
 
 #include <ctype.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 
 enum { DEPTH_MAX = 8, FOLDER_FORMS = 3 };

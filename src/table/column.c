@@ -1,10 +1,8 @@
 /* Columns: arrays of cells with null marks, copied by row lists, and the cells of LIST columns. */
 #include "table/column.h"
 #include "base/guard.h"
-#include "base/memory.h"
 
 #include <math.h>
-#include <string.h>
 
 static const size_t cell_bytes[] = {
     [GT_TYPE_INT] = sizeof(int64_t),  [GT_TYPE_FLOAT] = sizeof(double), [GT_TYPE_STRING] = sizeof(uint32_t),

@@ -5,16 +5,12 @@
  * Each aggregate is a loop over all rows. Threads run the loops of several aggregates at the same time: first
  * those whose results the columns are made of, then, when all columns are there, those that write into a
  * column. */
-#include "table/operations.h"
 #include "table/column.h"
 #include "table/stats.h"
 #include "base/guard.h"
-#include "base/memory.h"
 #include "base/team.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- aggregates ---- */
 

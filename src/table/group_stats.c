@@ -1,9 +1,7 @@
 /* Statistics per group, in the order of the rows. Compiled without fused multiply-add, like stats.c. */
 #include "table/stats.h"
-#include "base/memory.h"
 
 #include <math.h>
-#include <string.h>
 
 /* ---- count, sum, least and greatest ---- */
 

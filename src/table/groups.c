@@ -9,10 +9,8 @@
  * a hash table. No array of codes of all rows is ever made. */
 #include "table/operations.h"
 #include "base/guard.h"
-#include "base/memory.h"
 
 #include <math.h>
-#include <string.h>
 
 enum {
     BLOCK_ROWS = 512,     /* rows whose codes are computed at a time, so that they stay in the L1 cache */

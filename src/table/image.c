@@ -2,10 +2,7 @@
  * names and its arrays. A LIST column is followed by the column of its elements. */
 #include "table/image.h"
 #include "base/buffer.h"
-#include "base/memory.h"
 #include "table/column.h"
-
-#include <string.h>
 
 enum { MAX_DEPTH = 8 }; /* of lists in lists */
 

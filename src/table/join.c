@@ -3,7 +3,6 @@
 #include "table/operations.h"
 #include "table/column.h"
 #include "base/guard.h"
-#include "base/memory.h"
 
 /* Rows of one table by group: those of group g are rows[ends[g - 1] .. ends[g]). */
 typedef struct members {

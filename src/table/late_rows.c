@@ -1,6 +1,5 @@
 /* Late tables: rows that are made when they are needed (gt_row_source of table.h), and tables in parts. */
 #include "table/column.h"
-#include "base/memory.h"
 #include "base/team.h"
 
 void gt_table_set_source(gt_table *table, size_t rows, gt_row_source source)

@@ -1,7 +1,6 @@
 /* Pivot: groups the rows by index and by column name, then fills one column at a time from its rows. */
 #include "table/operations.h"
 #include "table/column.h"
-#include "base/memory.h"
 #include "base/number.h"
 
 #include <math.h>

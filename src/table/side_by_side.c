@@ -2,7 +2,6 @@
 #include "table/side_by_side.h"
 
 #include "base/many.h"
-#include "base/memory.h"
 #include "base/team.h"
 
 static void give_strings(void *context, size_t part)

@@ -6,10 +6,7 @@
 #ifndef GT_TABLE_SIDE_BY_SIDE_H
 #define GT_TABLE_SIDE_BY_SIDE_H
 
-#include "base/error.h"
 #include "table/table_list.h"
-
-#include <stdbool.h>
 
 typedef struct gt_side_parts {
     gt_interner *strings; /* of the trace */

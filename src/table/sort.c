@@ -10,10 +10,8 @@
 #include "table/operations.h"
 #include "table/column.h"
 #include "base/guard.h"
-#include "base/memory.h"
 
 #include <math.h>
-#include <string.h>
 
 /* ---- radix sort ---- */
 

@@ -4,11 +4,8 @@
 #include "table/stats.h"
 #include "base/guard.h"
 #include "table/column.h"
-#include "base/memory.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- sums ---- */
 

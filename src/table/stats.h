@@ -8,10 +8,6 @@
 
 #include "table/operations.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 /* ---- a whole array ---- */
 
 double gt_sum_pairwise(const double *values, size_t count);          /* adds in numpy's order */

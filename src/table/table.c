@@ -2,11 +2,7 @@
  * appended to others. */
 #include "table/column.h"
 #include "base/guard.h"
-#include "base/memory.h"
 #include "base/number.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 gt_table *gt_table_new(gt_sheet sheet, gt_interner *strings)
 {

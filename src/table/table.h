@@ -10,11 +10,6 @@
 #include "base/interner.h"
 #include "base/memory.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
 typedef enum gt_type {
     GT_TYPE_INT,    /* int64 */
     GT_TYPE_FLOAT,  /* double; NaN is null */

@@ -1,8 +1,6 @@
 /* The list of a report's tables: adding in order, finding by sheet. */
 #include "table/table_list.h"
 
-#include "base/memory.h"
-
 void gt_table_list_add(gt_table_list *list, gt_table *table)
 {
     GT_PUSH(list->items, list->count, list->capacity, table);

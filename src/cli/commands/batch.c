@@ -11,7 +11,6 @@
 #include "report/batch.h"
 
 #include <stdarg.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 static const gt_option input_options[] = {

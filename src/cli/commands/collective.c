@@ -7,8 +7,6 @@
 #include "cli/whole_rank.h"
 #include "schema/sheets.h"
 
-#include <inttypes.h>
-
 static const gt_option input_options[] = {
     GT_RANK_OPTIONS(
         "set the number of ranks (default: up to the last rank with a trace; warns if more ranks ran)",

@@ -7,8 +7,6 @@
 #include "report/compare/compare.h"
 #include "schema/sheets.h"
 
-#include <stdlib.h>
-
 static const gt_option compare_options[] = {
     {"names", GT_OPTION_STRINGS, "NAME...", NULL,
      "set one tag per report, used as the prefix of its columns (default: file name without extension, with "

@@ -4,8 +4,6 @@
 #include "cli/commands/commands.h"
 #include "output/file.h"
 
-#include <stdlib.h>
-
 static const gt_option output_options[] = {
     {"output", GT_OPTION_STRING, "FILE", NULL, "write the script to FILE instead of standard output"},
 };

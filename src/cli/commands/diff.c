@@ -4,8 +4,6 @@
 #include "input/files.h"
 #include "report/diff.h"
 
-#include <stdlib.h>
-
 #define DEFAULT_FOLDER "rprt_diff"
 
 static const gt_option diff_options[] = {

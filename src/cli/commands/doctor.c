@@ -14,8 +14,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

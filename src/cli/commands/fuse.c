@@ -6,7 +6,6 @@
 #include "os/paths.h"
 #include "transform/fuse.h"
 
-#include <inttypes.h>
 #include <sys/stat.h>
 
 static const gt_option input_options[] = {

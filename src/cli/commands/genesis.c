@@ -6,7 +6,6 @@
 #include "report/genesis.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 static const gt_option input_options[] = {
     {"capture_dir", GT_OPTION_STRING, "DIR", NULL,

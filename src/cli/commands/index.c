@@ -6,7 +6,6 @@
 #include "input/chrome/kineto.h"
 #include "os/paths.h"
 
-#include <inttypes.h>
 #include <sys/stat.h>
 
 static const gt_option index_options[] = {

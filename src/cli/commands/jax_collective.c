@@ -5,8 +5,6 @@
 #include "input/xla/xplane.h"
 #include "os/paths.h"
 
-#include <inttypes.h>
-
 enum { GPUS_MAX = 1 << 16 };
 
 static const gt_option input_options[] = {

@@ -3,8 +3,6 @@
 #include "input/chrome/chrome.h"
 #include "output/file.h"
 
-#include <stdlib.h>
-
 static const gt_option input_options[] = {
     {"rocm", GT_OPTION_STRING, "FILE", NULL,
      "read the Chrome trace of the AMD GPU (JSON, may be compressed; required)"},

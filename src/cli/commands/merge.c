@@ -11,9 +11,7 @@
 #include "os/paths.h"
 #include "os/shell_words.h"
 
-#include <inttypes.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 
 static const gt_option input_options[] = {
     {"world_size", GT_OPTION_INT, "N", NULL,

@@ -11,9 +11,6 @@
 #include "input/files.h"
 #include "os/paths.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
-
 static const gt_option partial_options[] = {
     {"output", GT_OPTION_STRING, "PATH", NULL,
      "write the partials into the folder PATH, or, if PATH ends in .gtpart, that of a single trace to the "

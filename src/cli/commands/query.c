@@ -12,8 +12,6 @@
 #include "os/paths.h"
 #include "report/query/query.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 enum { SQL_MAX = 1 << 20 };

@@ -9,9 +9,6 @@
 #include "input/rocprof/rocprof.h"
 #include "os/paths.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
-
 static const gt_option report_options[] = {
     {"linked_kernels_only", GT_OPTION_FLAG, NULL, NULL,
      "count only GPU events with a launch in the timeline of a PyTorch trace, as `gputally pytorch` does"},

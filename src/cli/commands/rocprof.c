@@ -1,8 +1,6 @@
 /* `gputally rocprof`: the report on a rocprofv3 run, and the log lines of the TraceLens program. */
 #include "cli/commands/commands.h"
 
-#include <inttypes.h>
-
 static const gt_option input_options[] = {
     {"profile_json_path", GT_OPTION_STRING, "FILE", NULL,
      "read this rocprofv3 output: *_results.json, *_results.db, *_results.pftrace, a CSV file, or a folder "

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 
 static const gt_option step_options[] = {
     {"iterations", GT_OPTION_STRING, "STEPS", "all",

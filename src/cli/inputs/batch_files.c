@@ -3,8 +3,6 @@
 
 #include "os/paths.h"
 
-#include <stdlib.h>
-
 /* ---- paths ---- */
 
 /* Like Python's os.path.abspath: links are not resolved. */

@@ -6,7 +6,6 @@
 #include "input/json/record.h"
 #include "os/paths.h"
 
-#include <stdlib.h>
 #include <sys/stat.h>
 
 static bool is_file(const char *path)

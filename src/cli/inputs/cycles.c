@@ -11,9 +11,6 @@
 #include "base/team.h"
 #include "stream/stream.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
-
 static const char mark[] = "ProfilerStep#";
 enum { MARK = sizeof mark - 1, LONGEST = MARK + 20 }; /* with the digits */
 

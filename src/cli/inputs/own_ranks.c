@@ -13,7 +13,6 @@
 #include "input/chrome/kineto.h"
 #include "input/detect.h"
 
-#include <stdlib.h>
 #include <sys/stat.h>
 
 gt_distributed_info gt_own_rank_find(const char *path)

@@ -5,7 +5,6 @@
 #include "os/paths.h"
 
 #include <fnmatch.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 
 enum { DEPTH_MAX = 256 };

@@ -18,7 +18,6 @@
 #include "input/detect.h"
 #include "os/paths.h"
 
-#include <stdlib.h>
 #include <sys/stat.h>
 
 enum { DEPTH_MAX = 4, FOLDERS_MAX = 10000 };

@@ -10,7 +10,6 @@
 #include "output/file.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -13,8 +13,6 @@
 #include "os/paths.h"
 #include "sweep/run/run.h"
 
-#include <stdio.h>
-
 static const char REMARK[] =
     GT_LINKS_MARK ", which replaces it when it runs again; `gputally links --remove` removes it.\n";
 

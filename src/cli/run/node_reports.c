@@ -7,8 +7,6 @@
 #include "run/targets/nodes.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -4,8 +4,6 @@
 #include "cli/run/models.h"
 #include "os/paths.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 static const gt_value *with_text(gt_arena *arena, const gt_value *dict, const char *key, const char *text)

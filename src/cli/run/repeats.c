@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 
 enum { TRIALS_MAX = 10000 };

@@ -5,7 +5,6 @@
 #include "run/plan/secrets.h"
 
 #include <ctype.h>
-#include <stdlib.h>
 
 static const gt_option context_options[] = {
     {"additional_context_file", GT_OPTION_STRING, "FILE", NULL,

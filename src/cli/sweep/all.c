@@ -5,7 +5,6 @@
 #include "os/paths.h"
 #include "sweep/setting_reports.h"
 
-#include <stdlib.h>
 #include <unistd.h>
 
 static const gt_option all_options[] = {

@@ -11,7 +11,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 
 /* ---- top ---- */
 

@@ -6,8 +6,6 @@
 #include "os/paths.h"
 #include "sweep/merge.h"
 
-#include <inttypes.h>
-
 static const gt_option merge_options[] = {
     {"output", GT_OPTION_STRING, "FILE", "merged_gpu_trace_enhanced.json",
      "write the merged trace to FILE; compressed with gzip if the name ends in .gz"},

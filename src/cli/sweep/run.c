@@ -9,8 +9,6 @@
 #include "sweep/decide/decide.h"
 #include "sweep/run/slots.h"
 
-#include <stdlib.h>
-
 static const gt_option grid_options[] = {
     {"channels", GT_OPTION_STRING, "LIST", "28,42,56,70",
      "run with these values of NCCL_MAX_NCHANNELS, comma-separated; none: without this axis"},

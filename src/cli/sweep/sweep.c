@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 const gt_command gt_sweep_steps[] = {

@@ -12,8 +12,6 @@
 #include "input/detect.h"
 #include "input/perfetto/record.h"
 
-#include <stdlib.h>
-
 /* Other names of the same values: read as fields of their own, stored in one column. */
 enum {
     CORR_ID = GT_CHROME_COLUMNS,

@@ -7,9 +7,6 @@
 #include "model/arch.h"
 #include "trace/pytorch/pytorch.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
 /* ---- the document ---- */
 
 bool gt_chrome_visit(gt_json *json, const gt_chrome_visitor *visitor, bool *found)

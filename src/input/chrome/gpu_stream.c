@@ -5,10 +5,7 @@
 #include "input/chrome/chrome.h"
 #include "base/progress.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 enum { PHASE, PID, TID, START, DURATION, NAME, PATH, HLO_OP, FIELDS };
 

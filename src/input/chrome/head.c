@@ -4,8 +4,6 @@
 #include "json/reader.h"
 #include "json/string.h"
 
-#include <inttypes.h>
-
 enum { TEXT_MAX = 200 };
 
 /* A string or a number as text; other values are skipped. False if the JSON is damaged. */

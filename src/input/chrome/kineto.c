@@ -17,7 +17,6 @@
 #include "trace/rocprof/rocprof.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 const gt_field gt_kineto_fields[GT_EVENT_COLUMNS] = {
     [GT_EVENT_PHASE] = {"ph", GT_FIELD_STRING, true},

@@ -7,7 +7,6 @@
 #include "input/chrome/chrome.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 /* ---- collectives ---- */
 

@@ -8,7 +8,6 @@
 
 #include <ctype.h>
 #include <math.h>
-#include <stdlib.h>
 
 typedef struct ncu_reader {
     gt_ncu *trace;

@@ -5,7 +5,6 @@
 #include "os/paths.h"
 #include "os/shell_words.h"
 
-#include <stdlib.h>
 #include <sys/stat.h>
 
 static const char magic[] = "NVIDIA Tegra Profiler Report ";

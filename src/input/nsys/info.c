@@ -5,8 +5,6 @@
 #include "base/log.h"
 #include "base/memory.h"
 
-#include <stdio.h>
-
 enum { KNOWN_MAJOR = 3, MESSAGES_SHOWN = 5, MESSAGE_MAX = 400 };
 
 /* ---- versions ---- */

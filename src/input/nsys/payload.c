@@ -9,9 +9,6 @@
 
 #include "base/memory.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
 /* ---- schemas ---- */
 
 enum { DOMAIN, SCHEMA, TYPE, NAME, OFFSET };

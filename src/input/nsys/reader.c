@@ -6,9 +6,6 @@
 #include "base/progress.h"
 #include "input/indexed_run.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 /* ---- processes and launches ---- */
 
 int64_t gt_nsys_pid(uint64_t key)

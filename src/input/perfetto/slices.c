@@ -3,8 +3,6 @@
 #include "input/perfetto/record.h"
 #include "base/memory.h"
 
-#include <stdlib.h>
-
 typedef struct edge {
     int64_t time_ns;
     uint32_t row;

@@ -7,7 +7,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 
 enum { MAX_DEPTH = 4, MAX_FILES = 1000000 };

@@ -11,8 +11,6 @@
 #include "base/progress.h"
 #include "input/json/records.h"
 
-#include <stdio.h>
-
 const gt_field gt_dispatch_fields[GT_DISPATCH_COLUMNS] = {
     [GT_DISPATCH_KERNEL_ID] = {"dispatch_info/kernel_id", GT_FIELD_INT, false},
     [GT_DISPATCH_START] = {"start_timestamp", GT_FIELD_INT, false},

@@ -8,8 +8,6 @@
 #include "input/json/records.h"
 #include "json/string.h"
 
-#include <stdlib.h>
-
 /* ---- agents ---- */
 
 /* Where each column of agent_info.csv is in the JSON of an agent, in the order of gt_agent_columns. */

@@ -10,8 +10,6 @@
 #include "input/json/records.h"
 #include "json/string.h"
 
-#include <stdlib.h>
-
 enum { WINDOW = 2 * 1024 }; /* bytes read at once, for names that are close together */
 
 enum {

@@ -6,9 +6,6 @@
 #include "input/rocprof/rocprof.h"
 #include "os/paths.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
-
 enum { LIST_MAX_BYTES = 1 << 26 };
 
 void gt_own_files_set(gt_own_files *list, const char *name, int64_t bytes)

@@ -23,7 +23,6 @@
 #include "os/paths.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 enum { NOT_MATCHED = -1 };
 

@@ -6,8 +6,6 @@
 #include "input/rocprof/readers.h"
 #include "os/paths.h"
 
-#include <stdio.h>
-
 bool gt_rocprof_reads(gt_trace_format format)
 {
     return format == GT_FORMAT_ROCPROF_JSON || format == GT_FORMAT_ROCPROF_CSV ||

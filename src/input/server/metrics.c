@@ -11,7 +11,6 @@
 #include "json/number.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 enum {
     BUCKETS_MAX = 1024,                    /* servers have about 20 */

@@ -4,8 +4,6 @@
 #include "base/number.h"
 #include "stream/stream.h"
 
-#include <inttypes.h>
-
 typedef struct reader {
     const char *at, *end;
     size_t line;

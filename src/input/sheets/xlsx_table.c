@@ -7,7 +7,6 @@
 #include "input/sheets/xml_parts.h"
 
 #include <ctype.h>
-#include <stdlib.h>
 
 #define WORKBOOK_PART  "xl/workbook.xml"
 #define RELATIONS_PART "xl/_rels/workbook.xml.rels"

@@ -6,9 +6,6 @@
 
 #include <expat.h>
 #include <minizip/unzip.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum {
     PIECE_BYTES = 64 * 1024,

@@ -9,8 +9,6 @@
 #include "base/buffer.h"
 #include "input/xla/hlo.h"
 
-#include <stdio.h>
-
 enum { INDEX_EVERY = 5 }; /* lists have a comment with the index before every fifth element */
 
 static const char METADATA_CHARS[] = "_=\"()/ @.-";

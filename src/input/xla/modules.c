@@ -9,9 +9,6 @@
 #include "base/log.h"
 #include "input/xla/hlo.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 /* The collectives that are split and renumbered. */
 static const char *const families[] = {"all-to-all", "reduce-scatter", "all-gather"};
 enum { FAMILIES = GT_LENGTH(families) };

@@ -6,7 +6,6 @@
 #include "os/paths.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 /* Where the runs are below the given folder; NULL: in it. */
 static const char *const run_folders[] = {"plugins/profile", "profile", NULL};

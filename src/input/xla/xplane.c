@@ -5,7 +5,6 @@
 #include "input/xla/plane.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 enum { GPU_PID_OFFSET = 1, OPS_SEEN = 256 };
 static const uint32_t FIRST_DERIVED_TID = 0xdeadbeef;

@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 static const double docker_timeout_s = 120, pull_timeout_s = 7200;

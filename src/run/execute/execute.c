@@ -8,8 +8,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 /* ---- actions before and after the command ---- */

@@ -5,9 +5,6 @@
 #include "os/clock.h"
 #include "output/file.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 enum { CONFIGS_MAX = 1000000 };
 
 typedef bool matcher(gt_str line, gt_str *config);

@@ -9,7 +9,6 @@
 
 #include <ctype.h>
 #include <math.h>
-#include <stdlib.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 

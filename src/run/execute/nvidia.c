@@ -7,7 +7,6 @@
 #include "os/paths.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <unistd.h>
 
 typedef struct nvidia_export {

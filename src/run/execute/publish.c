@@ -15,7 +15,6 @@
 #include "base/log.h"
 #include "os/paths.h"
 
-#include <stdlib.h>
 #include <unistd.h>
 
 typedef struct publisher {

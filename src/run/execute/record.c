@@ -11,7 +11,6 @@
 
 #include <math.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -8,8 +8,6 @@
 #include <ctype.h>
 #include <glob.h>
 #include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 /* ---- the command's Python ---- */
 

@@ -7,7 +7,6 @@
 #include "output/file.h"
 
 #include <ctype.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 
 static const char script_path[] = "madengine_build_job.sh";

@@ -9,7 +9,6 @@
 #include "os/child.h"
 #include "os/paths.h"
 
-#include <stdlib.h>
 #include <unistd.h>
 
 enum { MODELS_MAX = 100000 };

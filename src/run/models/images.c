@@ -8,7 +8,6 @@
 #include "run/plan/secrets.h"
 
 #include <ctype.h>
-#include <stdlib.h>
 
 static const double inspect_timeout_s = 60;
 

@@ -4,7 +4,6 @@
 #include "os/child.h"
 
 #include <ctype.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 static const gt_value *with_text(gt_arena *arena, const gt_value *dict, const char *key, const char *text)

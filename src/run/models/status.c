@@ -5,7 +5,6 @@
 #include "run/models/models.h"
 #include "os/paths.h"
 
-#include <stdlib.h>
 #include <unistd.h>
 
 /* ---- names of logs ---- */

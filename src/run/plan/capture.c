@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 /* ---- reading ---- */

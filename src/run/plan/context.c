@@ -8,8 +8,6 @@
 #include "output/file.h"
 
 #include <ctype.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 /* ---- settings ---- */

@@ -7,7 +7,6 @@
 #include "run/plan/context.h"
 
 #include <ctype.h>
-#include <stdlib.h>
 
 /* Every key that madengine or gputally reads. */
 static const char *const known[] = {

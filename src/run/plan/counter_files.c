@@ -22,7 +22,6 @@
 #include "run/plan/plan.h"
 
 #include <ctype.h>
-#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 

@@ -6,9 +6,6 @@
 #include "run/plan/secrets.h"
 
 #include <ctype.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 static const char *const common_options[] = {"--network",

@@ -12,7 +12,6 @@
 #include "os/paths.h"
 
 #include <ctype.h>
-#include <stdio.h>
 #include <sys/stat.h>
 
 enum { SCRIPT_MAX_BYTES = 1 << 20 };

@@ -8,9 +8,6 @@
 #include "run/plan/context.h"
 #include "run/sensors/sensors.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 static const struct {

@@ -6,7 +6,6 @@
 
 #include <ctype.h>
 #include <math.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 extern char **environ;

@@ -2,9 +2,6 @@
  * profiler stands, and the variables that the command gets. */
 #include "run/plan/plan.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
-
 bool gt_plan_launcher_is_outside(const gt_plan *plan)
 {
     return plan->launch.remote && (plan->distributed.kind == GT_LAUNCHER_SRUN ||

@@ -5,8 +5,6 @@
 #include "os/paths.h"
 
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 typedef struct planner {

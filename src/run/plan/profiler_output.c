@@ -12,7 +12,6 @@
 #include "os/paths.h"
 
 #include <ctype.h>
-#include <stdlib.h>
 
 enum { JOBS_MAX_BYTES = 1 << 20 };
 

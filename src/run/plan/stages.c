@@ -4,8 +4,6 @@
 #include "os/paths.h"
 
 #include <ctype.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 static const struct {
     const char *script;

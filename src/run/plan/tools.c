@@ -2,7 +2,6 @@
 #include "run/plan/plan.h"
 
 #include <ctype.h>
-#include <stdio.h>
 
 /* ---- tools ---- */
 

@@ -5,8 +5,6 @@
 
 #include <glob.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 typedef struct inventory_entry {
     gt_gpu_entry facts;

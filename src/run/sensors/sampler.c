@@ -9,8 +9,6 @@
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 enum { DEVICES_MAX = 1024 };
 

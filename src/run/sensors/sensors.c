@@ -6,8 +6,6 @@
 #include <glob.h>
 #include <limits.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
 
 /* ---- GPUs ---- */

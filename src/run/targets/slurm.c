@@ -12,9 +12,6 @@
 #include "run/plan/secrets.h"
 
 #include <ctype.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -2,8 +2,6 @@
  * tasks, however many there are. */
 #include "run/targets/slurm_job.h"
 
-#include <stdlib.h>
-
 enum { DEFAULT_MAX = 1001 };
 
 size_t gt_slurm_array_max(gt_slurm_job *job)

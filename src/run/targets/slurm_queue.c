@@ -12,7 +12,6 @@
 #include "run/plan/context.h"
 
 #include <ctype.h>
-#include <stdlib.h>
 
 extern char **environ;
 

@@ -2,7 +2,6 @@
 #include "run/targets/slurm_job.h"
 
 #include <signal.h>
-#include <stdlib.h>
 
 static volatile sig_atomic_t interrupts, hang_ups;
 

@@ -16,8 +16,6 @@
 #include "output/file.h"
 
 #include <fcntl.h>
-#include <inttypes.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -8,7 +8,6 @@
 
 #include <ctype.h>
 #include <math.h>
-#include <stdlib.h>
 
 typedef struct all_runs {
     const char *const *labels; /* the first one is the baseline */

@@ -3,7 +3,6 @@
 #include "output/figure/figure.h"
 
 #include <math.h>
-#include <stdio.h>
 
 enum { TEXT_MAX = 48, NUMBERED_BARS_MAX = 32, PANELS_PER_ROW = 4 };
 static const double INCHES_PER_BAR = 0.09, INCHES_PER_LINE = 0.28, INCHES_MAX = 100, SCALE = 0.78,

@@ -10,7 +10,6 @@
 #include "sweep/compare/spread.h"
 
 #include <limits.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 
 static const char PLOTS_FOLDER[] = "tracelens_analysis/plots";

@@ -3,8 +3,6 @@
 #include "base/number.h"
 #include "schema/columns.h"
 
-#include <stdlib.h>
-
 /* The path of a file in the folder, which is now one of those that are drawn. The caller frees it. */
 char *gt_canvas_path(const gt_canvas *to, const char *name)
 {

@@ -5,7 +5,6 @@
 #include "os/paths.h"
 
 #include <limits.h>
-#include <stdlib.h>
 
 /* ---- the folder of a run ---- */
 

@@ -5,8 +5,6 @@
 #include "schema/columns.h"
 #include "sweep/tables/tables.h"
 
-#include <stdlib.h>
-
 double gt_percent_less(double baseline, double test)
 {
     return baseline != 0 ? (baseline - test) / baseline * 100 : 0;

@@ -14,7 +14,6 @@
 #include "table/stats.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 const char *const gt_sweep_measure_names[GT_MEASURES] = {
     [GT_MEASURE_STEP] = "step_ms", [GT_MEASURE_EXPOSED] = "exposed_comm_ms",

@@ -8,9 +8,7 @@
 #include "input/chrome/head.h"
 #include "sweep/record.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 
 enum { OLD, NEW };
 

@@ -6,8 +6,6 @@
 #include "output/output.h"
 #include "sweep/layout.h"
 
-#include <stdio.h>
-
 /* ---- `sweep top` (top.c) ----
  *
  * A row of the sheet GEMM is one op with its parameters; its times are over all instances. Columns of the

@@ -7,9 +7,7 @@
 #include "schema/columns.h"
 #include "sweep/setting_reports.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 
 typedef struct collective {
     uint32_t name; /* string id; GT_STR_NONE: no name */

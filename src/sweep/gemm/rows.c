@@ -4,9 +4,7 @@
 #include "schema/columns.h"
 
 #include <ctype.h>
-#include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 
 /* ---- cells ---- */
 

@@ -9,7 +9,6 @@
 #include "sweep/cache/cache.h"
 #include "table/stats.h"
 
-#include <inttypes.h>
 #include <math.h>
 
 /* ---- timestamps ---- */

@@ -12,9 +12,7 @@
 #include "sweep/setting_reports.h"
 #include "table/stats.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 
 /* The columns of the result that sheets do not have, after those of the axes. */
 enum { RANK, KERNEL_NAME, TIME_MIN, TIME_MAX, TIME_DIFF, LONGEST, OWN_COLUMNS };

@@ -7,7 +7,6 @@
 #include "table/stats.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 enum { PAIRS_MAX = 1000000, WARNINGS_MAX = 10 }; /* combinations of the values of two axes */
 static const double LONGEST_US = 1e15; /* thirty years: longer values are not times between two kernels */

@@ -12,7 +12,6 @@
 #include "table/stats.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 enum { CELLS_MAX = 4096, GEMMS_MAX = 40, BANDWIDTH_ROWS_MAX = 40000 };
 

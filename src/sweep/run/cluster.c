@@ -10,7 +10,6 @@
 #include "run/plan/context.h"
 #include "run/plan/secrets.h"
 
-#include <inttypes.h>
 #include <poll.h>
 
 enum { LOOK_MS = 100 };

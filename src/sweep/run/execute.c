@@ -6,7 +6,6 @@
 #include "sweep/run/run.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <sys/stat.h>
 
 static const char *const outputs[] = {"torch_profiler", "rocprof_traces", "run_output.log"};

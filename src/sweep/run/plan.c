@@ -6,8 +6,6 @@
 #include "run/plan/secrets.h"
 
 #include <ctype.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <unistd.h>
 
 /* ---- command of a point ---- */

@@ -8,9 +8,7 @@
 #include "sweep/record.h"
 
 #include <ctype.h>
-#include <inttypes.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <sys/stat.h>
 
 static bool was_run(const gt_run_outcome *outcome)

@@ -4,10 +4,8 @@
 #include "os/clock.h"
 #include "sweep/run/steps.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
-#include <stdlib.h>
 
 static const char *const TONES[] = {"", "\033[0;32m", "\033[1;33m", "\033[0;31m"};
 static const char RESET[] = "\033[0m";

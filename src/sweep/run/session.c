@@ -4,8 +4,6 @@
 #include "run/execute/execute.h"
 #include "sweep/run/run.h"
 
-#include <stdlib.h>
-
 gt_run_session gt_run_session_of(const gt_run_point *point, bool rocprof)
 {
     gt_run_session session = {0};

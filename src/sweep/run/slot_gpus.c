@@ -2,8 +2,6 @@
 #include "run/sensors/sensors.h"
 #include "sweep/run/slots.h"
 
-#include <stdlib.h>
-
 /* The variables that choose GPUs; the numbers of the later ones count only what the first leaves. */
 static const char *const VARIABLES[] = {"ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES",
                                         "CUDA_VISIBLE_DEVICES"};

@@ -8,8 +8,6 @@
 #include "sweep/record.h"
 #include "sweep/run/run.h"
 
-#include <stdio.h>
-
 typedef struct gt_runner {
     const gt_run_plan *plan;
     const gt_runner_options *options;

@@ -9,8 +9,6 @@
 #include "sweep/run/cluster.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdlib.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>

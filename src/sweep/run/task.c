@@ -7,7 +7,6 @@
 #include "sweep/run/cluster.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 typedef struct task_run {

@@ -12,7 +12,6 @@
 #include "sweep/run/cluster.h"
 
 #include <signal.h>
-#include <stdlib.h>
 
 /* ---- submissions ---- */
 

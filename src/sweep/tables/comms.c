@@ -4,7 +4,6 @@
 #include "base/number.h"
 #include "schema/columns.h"
 
-#include <inttypes.h>
 #include <math.h>
 
 /* The columns of the result; marked: columns of the sheet. */

@@ -5,9 +5,6 @@
 #include "base/log.h"
 #include "os/clock.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
-
 static const double default_poll_s = 5, call_timeout_s = 90;
 static const double no_pods_s = 10;          /* until it is asked why a job has no pods */
 static const double lost_after_s = 600;      /* without an answer */

@@ -5,8 +5,6 @@
 #include "base/error.h"
 #include "os/shell_words.h"
 
-#include <stdio.h>
-
 typedef struct gt_kube_tail gt_kube_tail;
 
 typedef struct gt_kube_session {

@@ -9,8 +9,6 @@
 #include "run/targets/kubernetes/parts.h"
 
 #include <ctype.h>
-#include <inttypes.h>
-#include <stdlib.h>
 #include <sys/random.h>
 #include <time.h>
 #include <unistd.h>

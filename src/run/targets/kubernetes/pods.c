@@ -2,9 +2,6 @@
  * are fetched. */
 #include "run/targets/kubernetes/parts.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
 /* After SIGTERM, a profiler writes its trace. */
 enum { GRACE_S = 120 };
 
