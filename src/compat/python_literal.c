@@ -5,7 +5,6 @@
  * it, which is how trailing commas disappear. */
 #include "compat/python_literal.h"
 
-#include "base/team.h"
 #include "compat/python_repr.h"
 #include "json/string.h"
 
@@ -219,78 +218,15 @@ uint32_t gt_python_literals_of(gt_python_literals *l, uint32_t json)
     return l->known[json];
 }
 
-enum {
-    IDS_GRAIN = GT_GRAIN(8192),  /* ids that one thread looks at */
-    TEXTS_GRAIN = GT_GRAIN(512), /* texts that one thread converts */
-};
-
-typedef struct converting {
-    gt_python_literals *literals;
-    uint32_t *ids;
-    uint8_t *wanted;   /* by id: 1 if it must be converted */
-    uint32_t *new_ids; /* those */
-    size_t new_count;
-    gt_buffer *texts; /* by range of new_ids: their literals, one after the other */
-    size_t *ends;     /* by index of new_ids: the end of its literal */
-} converting;
-
-/* A mark that is there is not set again: most ids occur often, and with 16 threads, writing took ten times as
- * long as looking. */
-static void mark_new(void *context, size_t begin, size_t end)
-{
-    const converting *c = context;
-    for (size_t i = begin; i < end; i++)
-        if (c->ids[i] != GT_STR_NONE && c->literals->known[c->ids[i]] == GT_STR_NONE &&
-            !__atomic_load_n(&c->wanted[c->ids[i]], __ATOMIC_RELAXED))
-            __atomic_store_n(&c->wanted[c->ids[i]], 1, __ATOMIC_RELAXED);
-}
-
-static void convert_texts(void *context, size_t begin, size_t end)
-{
-    const converting *c = context;
-    gt_buffer *texts = &c->texts[begin / TEXTS_GRAIN];
-    for (size_t i = begin; i < end; i++) {
-        gt_python_add_json(texts, gt_interner_get(c->literals->strings, c->new_ids[i]), c->literals->form);
-        c->ends[i] = texts->len;
-    }
-}
-
-static void replace_ids(void *context, size_t begin, size_t end)
-{
-    const converting *c = context;
-    for (size_t i = begin; i < end; i++) c->ids[i] = c->literals->known[c->ids[i]];
-}
-
-/* Threads convert ranges of the new texts, which are then interned in order. */
-static void convert_new(converting *c)
-{
-    gt_python_literals *l = c->literals;
-    size_t ranges = gt_range_count(c->new_count, TEXTS_GRAIN);
-    c->texts = gt_alloc_zero(ranges, sizeof *c->texts);
-    c->ends = gt_alloc(c->new_count * sizeof *c->ends);
-    gt_parallel_ranges(c->new_count, TEXTS_GRAIN, convert_texts, c);
-    for (size_t i = 0; i < c->new_count; i++) {
-        const char *texts = c->texts[i / TEXTS_GRAIN].bytes;
-        size_t begin = i % TEXTS_GRAIN ? c->ends[i - 1] : 0;
-        l->known[c->new_ids[i]] = gt_interner_add(l->strings, texts ? texts + begin : "", c->ends[i] - begin);
-    }
-    for (size_t r = 0; r < ranges; r++) gt_buffer_free(&c->texts[r]);
-    gt_free(c->texts);
-    gt_free(c->ends);
-}
-
+/* New literals are interned in the order of the ids of their JSON texts. */
 void gt_python_literals_convert(gt_python_literals *l, uint32_t *ids, size_t count)
 {
-    converting c = {.literals = l, .ids = ids, .wanted = gt_alloc_zero(l->count, 1)};
-    gt_parallel_ranges(count, IDS_GRAIN, mark_new, &c);
-    for (size_t id = 0; id < l->count; id++) c.new_count += c.wanted[id];
-    c.new_ids = gt_alloc(c.new_count * sizeof *c.new_ids);
-    for (uint32_t id = 0, at = 0; id < l->count; id++)
-        if (c.wanted[id]) c.new_ids[at++] = id;
-    convert_new(&c);
-    gt_parallel_ranges(count, IDS_GRAIN, replace_ids, &c);
-    gt_free(c.new_ids);
-    gt_free(c.wanted);
+    bool *wanted = gt_alloc_zero(l->count, sizeof *wanted);
+    for (size_t i = 0; i < count; i++) wanted[ids[i]] = true;
+    for (uint32_t id = GT_STR_NONE + 1; id < l->count; id++)
+        if (wanted[id] && l->known[id] == GT_STR_NONE) l->known[id] = convert(l, id);
+    for (size_t i = 0; i < count; i++) ids[i] = l->known[ids[i]];
+    gt_free(wanted);
 }
 
 void gt_python_literals_free(gt_python_literals *l)

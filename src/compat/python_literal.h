@@ -20,8 +20,8 @@ void gt_python_add_json_repr(gt_buffer *buffer, gt_str json, gt_python_form form
 typedef struct gt_python_literals gt_python_literals;
 gt_python_literals *gt_python_literals_new(gt_interner *strings, gt_python_form form);
 uint32_t gt_python_literals_of(gt_python_literals *literals, uint32_t json); /* GT_STR_NONE for itself */
-/* The same for many ids at once, in place and on all threads. All of them must have been strings when the
- * literals were created. */
+/* The same for many ids at once, in place. All of them must have been strings when the literals were created.
+ */
 void gt_python_literals_convert(gt_python_literals *literals, uint32_t *ids, size_t count);
 void gt_python_literals_free(gt_python_literals *literals);
 
