@@ -21,8 +21,8 @@ typedef struct gt_keywords gt_keywords;
 gt_keywords *gt_keywords_new(void);
 void gt_keywords_free(gt_keywords *words);
 
-/* Adds words of a-z, 0-9, '_' and ':', given as one string with spaces between them, and returns their set.
- * No words can be added after gt_keywords_find was called. */
+/* Adds words without capital letters, given as one string with spaces between them, and returns their set.
+ * The string must outlive the words. */
 gt_keyword_set gt_keywords_add(gt_keywords *words, const char *list);
 /* The words that the string contains. */
 gt_keyword_set gt_keywords_find(gt_keywords *words, gt_str text);
