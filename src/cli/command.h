@@ -20,13 +20,14 @@ typedef enum gt_exit {
 } gt_exit;
 
 typedef struct gt_call gt_call;
+typedef gt_exit gt_command_run(const gt_call *call);
 
 typedef struct gt_command {
     const char *name;
     const char *old_name;    /* the TraceLens program that this command replaces; NULL: none */
     const char *summary;     /* one line, for the list of commands */
     const gt_syntax *syntax; /* NULL, like run, if the command has steps */
-    gt_exit (*run)(const gt_call *call);
+    gt_command_run *run;
     const char *description; /* for the command's own help */
     const char *group;       /* heading in the list of commands; NULL of steps */
 } gt_command;

@@ -21,31 +21,14 @@ extern const gt_syntax gt_sweep_run_syntax, gt_sweep_report_syntax, gt_sweep_top
     gt_sweep_merge_syntax, gt_sweep_decide_syntax, gt_sweep_all_syntax, gt_sweep_single_reports_syntax,
     gt_sweep_combine_syntax, gt_sweep_add_comparison_syntax, gt_sweep_final_report_syntax,
     gt_sweep_final_plots_syntax, gt_sweep_final_html_syntax, gt_sweep_all_runs_syntax;
-gt_exit gt_cmd_sweep_run(const gt_call *call);
-gt_exit gt_cmd_sweep_report(const gt_call *call);
-gt_exit gt_cmd_sweep_top(const gt_call *call);
-gt_exit gt_cmd_sweep_yaml(const gt_call *call);
-gt_exit gt_cmd_sweep_plot(const gt_call *call);
-gt_exit gt_cmd_sweep_timestamps(const gt_call *call);
-gt_exit gt_cmd_sweep_overlap(const gt_call *call);
-gt_exit gt_cmd_sweep_timeline(const gt_call *call);
-gt_exit gt_cmd_sweep_comms(const gt_call *call);
-gt_exit gt_cmd_sweep_counters(const gt_call *call);
-gt_exit gt_cmd_sweep_html(const gt_call *call);
-gt_exit gt_cmd_sweep_compare(const gt_call *call);
-gt_exit gt_cmd_sweep_gate(const gt_call *call);    /* `compare` with two sweeps as arguments */
-gt_exit gt_cmd_sweep_several(const gt_call *call); /* with more of them */
-gt_exit gt_cmd_sweep_single_reports(const gt_call *call);
-gt_exit gt_cmd_sweep_combine(const gt_call *call);
-gt_exit gt_cmd_sweep_add_timelines(const gt_call *call);
-gt_exit gt_cmd_sweep_add_collectives(const gt_call *call);
-gt_exit gt_cmd_sweep_final_report(const gt_call *call);
-gt_exit gt_cmd_sweep_final_plots(const gt_call *call);
-gt_exit gt_cmd_sweep_final_html(const gt_call *call);
-gt_exit gt_cmd_sweep_all_runs(const gt_call *call);
-gt_exit gt_cmd_sweep_merge(const gt_call *call);
-gt_exit gt_cmd_sweep_decide(const gt_call *call);
-gt_exit gt_cmd_sweep_all(const gt_call *call);
+gt_command_run gt_cmd_sweep_run, gt_cmd_sweep_report, gt_cmd_sweep_top, gt_cmd_sweep_yaml, gt_cmd_sweep_plot,
+    gt_cmd_sweep_timestamps, gt_cmd_sweep_overlap, gt_cmd_sweep_timeline, gt_cmd_sweep_comms,
+    gt_cmd_sweep_counters, gt_cmd_sweep_html, gt_cmd_sweep_compare, gt_cmd_sweep_single_reports,
+    gt_cmd_sweep_combine, gt_cmd_sweep_add_timelines, gt_cmd_sweep_add_collectives, gt_cmd_sweep_final_report,
+    gt_cmd_sweep_final_plots, gt_cmd_sweep_final_html, gt_cmd_sweep_all_runs, gt_cmd_sweep_merge,
+    gt_cmd_sweep_decide, gt_cmd_sweep_all;
+/* `compare` with two sweeps as arguments, and with more. */
+gt_command_run gt_cmd_sweep_gate, gt_cmd_sweep_several;
 
 /* ---- what the steps share ---- */
 
