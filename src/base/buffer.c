@@ -1,7 +1,6 @@
 /* Buffers and UTF-8; see buffer.h. */
 #include "base/buffer.h"
 
-#include "base/memory.h"
 #include "base/number.h"
 
 #include <stdarg.h>
@@ -72,6 +71,14 @@ char *gt_buffer_take(gt_buffer *buffer)
     char *bytes = buffer->bytes;
     *buffer = (gt_buffer){0};
     return bytes;
+}
+
+char *gt_buffer_move(gt_buffer *buffer, gt_arena *arena)
+{
+    gt_str text = gt_buffer_str(buffer);
+    char *copy = gt_arena_bytes(arena, text.bytes, text.len);
+    gt_buffer_free(buffer);
+    return copy;
 }
 
 void gt_buffer_free(gt_buffer *buffer)

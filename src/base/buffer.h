@@ -3,6 +3,7 @@
 #define GT_BASE_BUFFER_H
 
 #include "base/interner.h"
+#include "base/memory.h"
 
 typedef struct gt_buffer {
     char *bytes;
@@ -20,6 +21,7 @@ void gt_buffer_add_spaces(gt_buffer *buffer, size_t count);
 void gt_buffer_add_code_point(gt_buffer *buffer, uint32_t code_point); /* as UTF-8 */
 gt_str gt_buffer_str(gt_buffer *buffer);                               /* its bytes, NUL-terminated */
 char *gt_buffer_take(gt_buffer *buffer); /* its bytes, NUL-terminated, which the caller frees; empties it */
+char *gt_buffer_move(gt_buffer *buffer, gt_arena *arena); /* the same, but as a copy in the arena */
 void gt_buffer_free(gt_buffer *buffer);
 
 /* ASCII only, in every locale. */

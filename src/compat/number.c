@@ -5,8 +5,6 @@
 #include "base/number.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 /* ---- Python ---- */
 

@@ -8,8 +8,6 @@
  */
 #include "compat/python_regex.h"
 
-#include "base/memory.h"
-
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 

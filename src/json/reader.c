@@ -5,7 +5,6 @@
 #include "json/scan.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 
 static const uint8_t nothing[GT_STREAM_PAD];
 

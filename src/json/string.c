@@ -3,8 +3,6 @@
 
 #include "json/scan.h"
 
-#include <stdio.h>
-
 /* ---- reading ---- */
 
 /* Four hexadecimal digits at `place`, or -1. */

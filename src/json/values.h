@@ -7,7 +7,6 @@
 #ifndef GT_JSON_VALUES_H
 #define GT_JSON_VALUES_H
 
-#include "base/memory.h"
 #include "base/buffer.h"
 
 typedef enum gt_value_type {

@@ -183,6 +183,12 @@ bool gt_path_is_file(const char *path)
     return stat(path, &status) == 0 && !S_ISDIR(status.st_mode);
 }
 
+bool gt_path_is_regular(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode);
+}
+
 static bool is_special(const char *path)
 {
     struct stat status;

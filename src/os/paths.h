@@ -4,7 +4,6 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
-#include "base/memory.h"
 
 #include <dirent.h>
 
@@ -38,7 +37,8 @@ const char *gt_path_search(gt_arena *arena, const char *program, const char *fol
 
 const char *gt_path_temporary_folder(void); /* $TMPDIR, or /var/tmp, or /tmp, which is often in memory */
 bool gt_path_is_folder(const char *path);
-bool gt_path_is_file(const char *path); /* it exists and is not a folder */
+bool gt_path_is_file(const char *path);    /* it exists and is not a folder */
+bool gt_path_is_regular(const char *path); /* the same, and no pipe or device: it can be read again */
 /* Whether something that was found in a folder, not named by the user, may be opened: FIFOs, sockets and
  * devices, which may block or never end, may not. They are named in a warning. */
 bool gt_path_may_open(const char *path);

@@ -104,3 +104,10 @@ void gt_shell_join(gt_buffer *line, const char *const *words, size_t count)
         gt_shell_quote(line, words[i]);
     }
 }
+
+const char *gt_shell_line(gt_arena *arena, const char *const *words, size_t count)
+{
+    gt_buffer line = {0};
+    gt_shell_join(&line, words, count);
+    return gt_buffer_move(&line, arena);
+}

@@ -2,7 +2,6 @@
 #ifndef GT_OS_SHELL_WORDS_H
 #define GT_OS_SHELL_WORDS_H
 
-#include "base/memory.h"
 #include "base/buffer.h"
 
 typedef struct gt_arg_list {
@@ -21,5 +20,6 @@ bool gt_shell_split(gt_arena *arena, const char *line, gt_arg_list *words);
 void gt_shell_quote(gt_buffer *line, const char *word);
 /* Adds words separated by spaces. */
 void gt_shell_join(gt_buffer *line, const char *const *words, size_t count);
+const char *gt_shell_line(gt_arena *arena, const char *const *words, size_t count); /* the same, on its own */
 
 #endif

@@ -14,7 +14,6 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>

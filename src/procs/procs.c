@@ -7,7 +7,6 @@
 #include "procs/folder.h"
 #include "procs/state.h"
 #include "base/log.h"
-#include "base/memory.h"
 #include "base/threads.h"
 #include "os/clock.h"
 
@@ -178,6 +177,7 @@ static void add_kept(gt_procs *c, gt_buffer *text)
                          gt_share_done_count(c->share), c->file_count, c->folder);
 }
 
+/* KEPT: that the command may succeed when it is started again; MPI: what MPI has printed. */
 enum { INCLUDE_KEPT = 1, INCLUDE_MPI = 2 };
 
 static void print_end(gt_procs *c, const char *sentence, unsigned more)
@@ -197,11 +197,17 @@ static bool is_reporter(const gt_procs *c)
     return c->rank == 0;
 }
 
-static _Noreturn void abort_group(unsigned more, const char *format, va_list args)
+/* `more`: what the message includes. */
+static _Noreturn void abort_group(unsigned more, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static _Noreturn void abort_group(unsigned more, const char *format, ...)
 {
     gt_procs *c = &gt_this_group;
     gt_error error;
+    va_list args;
+    va_start(args, format);
     vsnprintf(error.text, sizeof error.text, format, args);
+    va_end(args);
     begin_ending(c);
     /* Before MPI has started, the others cannot tell process 0, but it fails in the same way: it
      * reports that before the launcher notices the end of another process, and ends all. */
@@ -212,27 +218,11 @@ static _Noreturn void abort_group(unsigned more, const char *format, va_list arg
 
 _Noreturn void gt_procs_abort(const char *format, ...)
 {
+    gt_error error;
     va_list args;
     va_start(args, format);
-    abort_group(0, format, args);
-}
-
-/* The same for a failure of MPI, with what it has printed. */
-static _Noreturn void abort_with_mpi(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static _Noreturn void abort_with_mpi(const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    abort_group(INCLUDE_MPI, format, args);
-}
-
-/* The same if the command may succeed when it is started again. */
-static _Noreturn void abort_with_kept(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static _Noreturn void abort_with_kept(const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    abort_group(INCLUDE_KEPT, format, args);
+    vsnprintf(error.text, sizeof error.text, format, args);
+    abort_group(0, "%s", error.text);
 }
 
 _Noreturn void gt_procs_fail(const char *format, ...)
@@ -289,8 +279,8 @@ static const char *advice(const gt_procs *c)
 static void check_size(gt_procs *c, size_t rank, size_t size)
 {
     if (c->size_is_known && (size != c->launcher.size || rank != c->launcher.rank))
-        abort_with_mpi("%s has started %zu processes, but %s knows of %zu: %s", name_of(c), c->launcher.size,
-                       c->library, size, advice(c));
+        abort_group(INCLUDE_MPI, "%s has started %zu processes, but %s knows of %zu: %s", name_of(c),
+                    c->launcher.size, c->library, size, advice(c));
     c->rank = rank;
     c->size = size;
 }
@@ -336,8 +326,8 @@ static void hear_message(gt_procs *c, size_t from, const uint8_t *bytes, size_t 
         leave(c, GT_WIRE_FINISH, code, LEAVE_MS);
     case GT_PROCS_FAILED:
         if (c->rank == 0)
-            abort_with_kept("process %zu on %s: %.*s", from, gt_procs_host(from), (int)len,
-                            (const char *)bytes);
+            abort_group(INCLUDE_KEPT, "process %zu on %s: %.*s", from, gt_procs_host(from), (int)len,
+                        (const char *)bytes);
         break;
     case GT_PROCS_LEFT:
         if (c->rank == 0) hear_left(c, from, bytes, len);
@@ -360,8 +350,10 @@ static _Noreturn void lose_process(gt_procs *c, size_t rank, bool is_lost)
                   0);
         leave(c, GT_WIRE_ABORT, 1, ABORT_MS);
     }
-    if (is_lost) abort_with_kept("no contact with process %zu on %s for a minute", rank, gt_procs_host(rank));
-    abort_with_kept("process %zu on %s has ended unexpectedly", rank, gt_procs_host(rank));
+    if (is_lost)
+        abort_group(INCLUDE_KEPT, "no contact with process %zu on %s for a minute", rank,
+                    gt_procs_host(rank));
+    abort_group(INCLUDE_KEPT, "process %zu on %s has ended unexpectedly", rank, gt_procs_host(rank));
 }
 
 static void hear(gt_procs *c, const gt_wire_frame *frame)
@@ -373,9 +365,9 @@ static void hear(gt_procs *c, const gt_wire_frame *frame)
         break;
     case GT_WIRE_FAILED:
         if (!c->size_is_known)
-            abort_with_mpi("%.*s: %s", (int)frame->head.len, (const char *)frame->bytes, advice(c));
-        abort_with_mpi("%s has started %zu processes, but %.*s: %s", name_of(c), c->launcher.size,
-                       (int)frame->head.len, (const char *)frame->bytes, advice(c));
+            abort_group(INCLUDE_MPI, "%.*s: %s", (int)frame->head.len, (const char *)frame->bytes, advice(c));
+        abort_group(INCLUDE_MPI, "%s has started %zu processes, but %.*s: %s", name_of(c), c->launcher.size,
+                    (int)frame->head.len, (const char *)frame->bytes, advice(c));
     case GT_WIRE_MESSAGE:
         hear_message(c, frame->head.rank, frame->bytes, frame->head.len);
         break;
@@ -395,8 +387,8 @@ static void hear(gt_procs *c, const gt_wire_frame *frame)
 static _Noreturn void end_without_helper(gt_procs *c)
 {
     if (!c->is_ready)
-        abort_with_mpi("%s has started %zu processes, but MPI cannot be started: %s", name_of(c),
-                       c->launcher.size, advice(c));
+        abort_group(INCLUDE_MPI, "%s has started %zu processes, but MPI cannot be started: %s", name_of(c),
+                    c->launcher.size, advice(c));
     poll(NULL, 0, SIGNAL_WAIT_MS);
     begin_ending(c);
     char sentence[128], host[GT_PROCS_HOST_MAX] = "";
@@ -419,7 +411,7 @@ static void look_for_note(gt_procs *c, double now_s)
     gt_error note;
     if (!c->share || now_s - c->looked_s < LOOK_S) return;
     c->looked_s = now_s;
-    if (gt_work_folder_take_note(c->folder, c->mark, &note)) abort_with_kept("%s", note.text);
+    if (gt_work_folder_take_note(c->folder, c->mark, &note)) abort_group(INCLUDE_KEPT, "%s", note.text);
 }
 
 static void tend(gt_procs *c)
@@ -427,7 +419,8 @@ static void tend(gt_procs *c)
     double now_s = gt_clock_now_s();
     pthread_mutex_lock(&c->lock);
     if (!c->is_ready && now_s - c->begun_s > START_S)
-        abort_with_mpi(
+        abort_group(
+            INCLUDE_MPI,
             "MPI has not started within %d s; it waits for all %zu processes of %s: do they all run this "
             "command? GPUTALLY_MPI=off has one process work alone",
             START_S, c->launcher.size, c->launcher.name);

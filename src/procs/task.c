@@ -7,7 +7,6 @@
 #include "procs/folder.h"
 #include "procs/state.h"
 #include "base/log.h"
-#include "base/memory.h"
 #include "base/progress.h"
 #include "index/build.h"
 #include "index/checksum.h"

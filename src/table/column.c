@@ -80,6 +80,11 @@ bool gt_column_is_null(const gt_column *column, size_t row)
     }
 }
 
+bool gt_column_is_number(const gt_column *column)
+{
+    return column->type == GT_TYPE_INT || column->type == GT_TYPE_FLOAT;
+}
+
 double gt_column_number(const gt_column *column, size_t row)
 {
     if (column->type == GT_TYPE_FLOAT) return column->floats[row];

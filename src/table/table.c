@@ -472,11 +472,6 @@ void gt_table_use_strings(gt_table *table, gt_interner *strings)
     table->strings = strings;
 }
 
-static bool is_number(const gt_column *column)
-{
-    return column->type == GT_TYPE_INT || column->type == GT_TYPE_FLOAT;
-}
-
 static bool same_type(const gt_column *a, const gt_column *b)
 {
     for (; a->type == b->type; a = a->items, b = b->items)
@@ -497,7 +492,8 @@ static bool match_columns(const gt_table *table, gt_table *more, gt_error *error
         if (other == more->column_count)
             return gt_fail(error, "table '%s' has no column '%s'", more->name, column->name);
         gt_table_move_column(more, other, c);
-        if (!same_type(column, &more->columns[c]) && !(is_number(column) && is_number(&more->columns[c])))
+        if (!same_type(column, &more->columns[c]) &&
+            !(gt_column_is_number(column) && gt_column_is_number(&more->columns[c])))
             return gt_fail(error, "column '%s' of table '%s' has a different type", column->name, more->name);
     }
     return true;

@@ -172,6 +172,7 @@ void gt_table_set_bool(gt_table *table, size_t column, size_t row, bool value);
 void gt_table_set_null(gt_table *table, size_t column, size_t row);
 
 bool gt_column_is_null(const gt_column *column, size_t row);
+bool gt_column_is_number(const gt_column *column); /* INT or FLOAT */
 bool gt_column_has_nulls(const gt_column *column, size_t row_count);
 /* The number in a cell of an INT or FLOAT column; NaN if it is null or the column has another type. */
 double gt_column_number(const gt_column *column, size_t row);

@@ -64,18 +64,13 @@ static void add_item(job *j, const char *path, int64_t rank)
     GT_PUSH(j->items, j->count, j->capacity, one);
 }
 
-static bool is_rank(int64_t rank)
-{
-    return rank >= 0 && rank < GT_RANKS_MAX;
-}
-
 /* The rank of a trace that --rank or its folder does not tell: in its name or its path; -1 if there is none.
  */
 static bool find_in_name(const gt_rank_regex *regex, item *one, gt_error *error)
 {
     if (!gt_rank_regex_find(regex, gt_path_name(one->trace), &one->rank, error)) return false;
-    if (!is_rank(one->rank) && !gt_rank_regex_find(regex, one->trace, &one->rank, error)) return false;
-    if (!is_rank(one->rank)) one->rank = -1;
+    if (!gt_is_rank(one->rank) && !gt_rank_regex_find(regex, one->trace, &one->rank, error)) return false;
+    if (!gt_is_rank(one->rank)) one->rank = -1;
     return true;
 }
 
@@ -104,8 +99,8 @@ static bool note_name(const gt_rank_regex *regex, item *one, bool by_option, gt_
 {
     int64_t named;
     if (!gt_rank_regex_find(regex, gt_path_name(one->trace), &named, error)) return false;
-    one->rank_in_name = is_rank(named) && named == one->rank;
-    if (by_option && is_rank(named) && !one->rank_in_name)
+    one->rank_in_name = gt_is_rank(named) && named == one->rank;
+    if (by_option && gt_is_rank(named) && !one->rank_in_name)
         gt_warn("%s: rank %" PRId64 " by its file name, but --rank says %" PRId64 ", which counts",
                 one->trace, named, one->rank);
     return true;
@@ -161,7 +156,7 @@ static bool find_ranks(job *j, gt_error *error)
     const gt_arguments *arguments = &j->call->arguments;
     const gt_option_value *rank = gt_arguments_value(arguments, "rank");
     gt_rank_regex regex;
-    if (rank->given && (j->count != 1 || !is_rank(rank->number)))
+    if (rank->given && (j->count != 1 || !gt_is_rank(rank->number)))
         return gt_fail(error,
                        j->count != 1 ? "--rank needs exactly one trace" : "--rank must be between 0 and %d",
                        GT_RANKS_MAX - 1);

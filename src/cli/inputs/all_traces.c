@@ -9,19 +9,14 @@
 
 #include <sys/stat.h>
 
-static bool is_rank(int64_t rank)
-{
-    return rank >= 0 && rank < GT_RANKS_MAX;
-}
-
 /* In the name of the file, or else in the path; -1: none. `skip` is the length of the folder that was
  * searched. */
 static int64_t find_in_name(const gt_rank_regex *regex, const char *path, size_t skip)
 {
     gt_error ignored;
     int64_t rank = -1;
-    if (gt_rank_regex_find(regex, gt_path_name(path), &rank, &ignored) && is_rank(rank)) return rank;
-    if (gt_rank_regex_find(regex, path + skip, &rank, &ignored) && is_rank(rank)) return rank;
+    if (gt_rank_regex_find(regex, gt_path_name(path), &rank, &ignored) && gt_is_rank(rank)) return rank;
+    if (gt_rank_regex_find(regex, path + skip, &rank, &ignored) && gt_is_rank(rank)) return rank;
     return -1;
 }
 
@@ -30,7 +25,7 @@ static int64_t find_rank(const gt_rank_regex *regex, const char *path, size_t sk
 {
     int64_t rank = find_in_name(regex, path, skip);
     if (rank < 0) rank = gt_own_rank_find(path).rank;
-    return is_rank(rank) ? rank : -1;
+    return gt_is_rank(rank) ? rank : -1;
 }
 
 static void add(gt_all_traces *traces, const char *path, int64_t rank, const char *problem)
@@ -97,10 +92,12 @@ static bool add_folder(gt_all_traces *traces, const gt_rank_regex *regex, const 
     gt_trace_folder_find(&found, path, true);
     for (size_t i = 0; i < found.count; i++)
         add(traces, found.paths[i],
-            is_rank(found.ranks[i]) ? found.ranks[i] : find_rank(regex, found.paths[i], strlen(path)), NULL);
+            gt_is_rank(found.ranks[i]) ? found.ranks[i] : find_rank(regex, found.paths[i], strlen(path)),
+            NULL);
     for (size_t i = 0; i < found.unreadable_count; i++)
         add(traces, found.unreadable[i].path,
-            is_rank(found.unreadable[i].rank) ? found.unreadable[i].rank : -1, found.unreadable[i].problem);
+            gt_is_rank(found.unreadable[i].rank) ? found.unreadable[i].rank : -1,
+            found.unreadable[i].problem);
     warn_of_missing(&found, path);
     bool any = found.count + found.unreadable_count > 0;
     gt_trace_folder_free(&found);

@@ -8,12 +8,6 @@
 
 #include <sys/stat.h>
 
-static bool is_file(const char *path)
-{
-    struct stat status;
-    return stat(path, &status) == 0 && S_ISREG(status.st_mode);
-}
-
 /* The first file by name that ends like this, or NULL. */
 static char *find_in(const char *folder, const char *ending)
 {
@@ -45,7 +39,7 @@ static char *sibling_file(const char *kernels_csv, const char *ending)
 {
     size_t prefix = strlen(kernels_csv) - strlen("_kernel_trace.csv");
     char *path = gt_format("%.*s%s", (int)prefix, kernels_csv, ending);
-    if (is_file(path)) return path;
+    if (gt_path_is_regular(path)) return path;
     gt_free(path);
     return NULL;
 }
@@ -133,7 +127,7 @@ bool gt_capture_find(gt_capture *c, const char *folder, gt_error *error)
     char *inner = gt_format("%s/kernel_trace", folder);
     const char *const folders[] = {gt_path_is_folder(inner) ? inner : folder, folder};
     char *usual = gt_format("%s/kernel_kernel_trace.csv", folders[0]);
-    c->kernels_csv = is_file(usual) ? gt_strdup(usual) : find_first(folders, "_kernel_trace.csv");
+    c->kernels_csv = gt_path_is_regular(usual) ? gt_strdup(usual) : find_first(folders, "_kernel_trace.csv");
     c->json = find_first(folders, "_results.json");
     c->pftrace = find_first(folders, "_results.pftrace");
     if (c->kernels_csv) c->hip_csv = sibling_file(c->kernels_csv, "_hip_api_trace.csv");
@@ -143,7 +137,7 @@ bool gt_capture_find(gt_capture *c, const char *folder, gt_error *error)
     bool read = true;
     for (size_t i = 0; read && !c->has_manifest && i < GT_LENGTH(manifests); i++) {
         char *path = gt_format("%s/%s", folder, manifests[i]);
-        if (is_file(path)) read = read_manifest(c, path, error);
+        if (gt_path_is_regular(path)) read = read_manifest(c, path, error);
         gt_free(path);
     }
     char *log = gt_format("%s/run.log", folder);

@@ -40,6 +40,10 @@ bool gt_rank_regex_find(const gt_rank_regex *regex, const char *text, int64_t *r
 /* ---- the trace of each rank: in a folder, by a pattern with the rank number, or by a glob ---- */
 
 enum { GT_RANKS_MAX = 1000000 };
+static inline bool gt_is_rank(int64_t number)
+{
+    return number >= 0 && number < GT_RANKS_MAX;
+}
 
 /* Exactly one of the first three is given. */
 typedef struct gt_rank_search {

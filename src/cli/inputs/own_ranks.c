@@ -7,7 +7,6 @@
 #include "cli/inputs/inputs.h"
 
 #include "base/log.h"
-#include "base/memory.h"
 #include "base/number.h"
 #include "base/team.h"
 #include "input/chrome/kineto.h"

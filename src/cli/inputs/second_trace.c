@@ -7,12 +7,6 @@
 
 #include <sys/stat.h>
 
-static bool is_file(const char *path)
-{
-    struct stat status;
-    return stat(path, &status) == 0 && S_ISREG(status.st_mode);
-}
-
 /* What is left of a block of a file. */
 typedef struct rest {
     gt_stream *stream;
@@ -30,7 +24,7 @@ static bool read_more(rest *r)
 static bool have_same_contents(const char *a, const char *b)
 {
     gt_error ignored;
-    if (!is_file(a) || !is_file(b)) return false;
+    if (!gt_path_is_regular(a) || !gt_path_is_regular(b)) return false;
     rest x = {.stream = gt_stream_open(a, &ignored)}, y = {.stream = gt_stream_open(b, &ignored)};
     bool are_same = x.stream && y.stream;
     while (are_same) {

@@ -65,17 +65,11 @@ static void detect(candidate *file)
     gt_stream_close(stream);
 }
 
-static bool is_file(const char *path)
-{
-    struct stat status;
-    return stat(path, &status) == 0 && S_ISREG(status.st_mode);
-}
-
 /* Only regular files: others may block, and are opened only if their turn comes. */
 static void look_ahead(void *context, size_t index)
 {
     candidate *file = (candidate *)context + index;
-    if (!file->path || !is_file(file->path)) return;
+    if (!file->path || !gt_path_is_regular(file->path)) return;
     gt_log_record *before = gt_log_keep(&file->messages);
     detect(file);
     gt_log_keep(before);

@@ -4,7 +4,6 @@
  * modules, under the paths that they have in their repositories. A script may also be called by its bare name
  * (`python generate_perf_report_pytorch.py`): people copied it out of the repository. */
 #include "cli/command.h"
-#include "base/memory.h"
 #include "cli/links/links.h"
 
 /* TraceLens: a script with a bare name and a module of the package. */

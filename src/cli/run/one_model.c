@@ -6,11 +6,6 @@
 
 #include <unistd.h>
 
-static const gt_value *with_text(gt_arena *arena, const gt_value *dict, const char *key, const char *text)
-{
-    return gt_settings_with(arena, dict, key, gt_settings_copy_string(arena, text));
-}
-
 /* ---- the image ---- */
 
 /* Launchers whose script starts containers itself. */
@@ -72,8 +67,8 @@ static const gt_value *variables_of(const gt_models_run *run, const gt_model_job
 {
     gt_arena *arena = run->arena;
     const gt_value *env = gt_value_get(job->model, "env_vars"),
-                   *variables = with_text(arena, &gt_value_missing, "MAD_MODEL_NAME",
-                                          gt_model_text(job->model, "name"));
+                   *variables = gt_settings_with_text(arena, &gt_value_missing, "MAD_MODEL_NAME",
+                                                      gt_model_text(job->model, "name"));
     const char *results = gt_model_text(job->model, "multiple_results"), *build = getenv("BUILD_NUMBER"),
                *vendor = gt_settings_string(job->context, "gpu_vendor");
     const struct {
@@ -90,7 +85,8 @@ static const gt_value *variables_of(const gt_models_run *run, const gt_model_job
         {"MAD_RUNTIME_NGPUS", job->image ? NULL : gt_arena_format(arena, "%zu", gpus_of(run, job->context))},
     };
     for (size_t i = 0; i < GT_LENGTH(known); i++)
-        if (known[i].value) variables = with_text(arena, variables, known[i].name, known[i].value);
+        if (known[i].value)
+            variables = gt_settings_with_text(arena, variables, known[i].name, known[i].value);
     return gt_settings_update(arena, variables, env);
 }
 
@@ -156,9 +152,7 @@ static const char *tags_of(gt_arena *arena, const gt_value *tags)
         gt_buffer_add_cstr(&text, i ? "," : "");
         gt_buffer_add_cstr(&text, gt_settings_print(arena, &tags->items[i]));
     }
-    const char *kept = gt_arena_bytes(arena, text.bytes ? text.bytes : "", text.len);
-    gt_buffer_free(&text);
-    return kept;
+    return gt_buffer_move(&text, arena);
 }
 
 static const char *variable_or(const char *name, const char *otherwise)
@@ -218,7 +212,7 @@ static const gt_value *row_of(const gt_models_run *run, const gt_model_job *job)
     };
     const gt_value *row = &gt_value_missing;
     for (size_t i = 0; i < gt_perf_column_count; i++)
-        row = with_text(arena, row, gt_perf_columns[i], texts[i]);
+        row = gt_settings_with_text(arena, row, gt_perf_columns[i], texts[i]);
     if (duration->type != GT_VALUE_MISSING) row = gt_settings_with(arena, row, "build_duration", *duration);
     if (job->outcome.command_s > 0)
         row = gt_settings_with(arena, row, "test_duration", gt_value_float(job->outcome.command_s));

@@ -4,7 +4,6 @@
 #ifndef GT_INPUT_CHROME_HEAD_H
 #define GT_INPUT_CHROME_HEAD_H
 
-#include "base/memory.h"
 #include "stream/stream.h"
 
 /* Strings are in the arena given to gt_kineto_read_head; NULL: the trace does not say. */

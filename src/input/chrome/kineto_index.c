@@ -3,8 +3,6 @@
  */
 #include "input/chrome/kineto_parts.h"
 
-#include "base/memory.h"
-
 static const char *index_key(gt_kineto_options keep)
 {
     return keep.python_functions        ? "PyTorch events and python functions"

@@ -1,7 +1,6 @@
 /* Two tables: the raw strings, which are our own, and their decoded strings in the caller's interner; `items`
  * maps the ids of one to those of the other. */
 #include "input/json/interner.h"
-#include "base/memory.h"
 #include "json/reader.h"
 #include "json/string.h"
 

@@ -2,7 +2,6 @@
 #ifndef GT_INPUT_JSON_LEARNED_TREE_H
 #define GT_INPUT_JSON_LEARNED_TREE_H
 
-#include "base/memory.h"
 #include "input/json/learned.h"
 #include "json/scan_set.h"
 

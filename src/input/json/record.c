@@ -1,7 +1,6 @@
 /* Full parsing of records: walk the object key by key, look up each key in the tree of wanted paths, and note
  * where every value is, so that the next record of this shape can be read by comparison (learned.c). */
 #include "input/json/record.h"
-#include "base/memory.h"
 #include "json/scan.h"
 #include "json/string.h"
 #include "input/json/learned.h"

@@ -3,7 +3,6 @@
  * because versions of ncu have different columns. */
 #include "input/ncu/ncu.h"
 #include "base/log.h"
-#include "base/memory.h"
 #include "base/number.h"
 
 #include <ctype.h>

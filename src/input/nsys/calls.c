@@ -1,7 +1,6 @@
 /* What the threads of the host called: the CUDA runtime and driver, and functions of the operating system. */
 #include "input/nsys/reader.h"
 
-#include "base/memory.h"
 #include "base/progress.h"
 
 enum { START, END, CLASS, THREAD, NAME, CORRELATION };

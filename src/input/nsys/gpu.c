@@ -1,7 +1,6 @@
 /* What ran on the GPUs: kernels, copies, memory that was set, and launches of whole graphs. */
 #include "input/nsys/reader.h"
 
-#include "base/memory.h"
 #include "base/progress.h"
 
 enum { PROGRESS_ROWS = 4096 };

@@ -3,7 +3,6 @@
 #include "input/nsys/reader.h"
 
 #include "base/log.h"
-#include "base/memory.h"
 
 enum { KNOWN_MAJOR = 3, MESSAGES_SHOWN = 5, MESSAGE_MAX = 400 };
 

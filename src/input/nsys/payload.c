@@ -7,8 +7,6 @@
  */
 #include "input/nsys/reader.h"
 
-#include "base/memory.h"
-
 /* ---- schemas ---- */
 
 enum { DOMAIN, SCHEMA, TYPE, NAME, OFFSET };

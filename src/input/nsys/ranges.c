@@ -3,7 +3,6 @@
  * with the sizes of their messages where those were recorded. */
 #include "input/nsys/reader.h"
 
-#include "base/memory.h"
 #include "base/progress.h"
 
 /* Of eventType. */

@@ -2,7 +2,6 @@
 #include "input/nsys/reader.h"
 
 #include "base/log.h"
-#include "base/memory.h"
 #include "base/progress.h"
 #include "input/indexed_run.h"
 

@@ -3,8 +3,6 @@
  * that other tables mention are collected first. */
 #include "input/nsys/reader.h"
 
-#include "base/memory.h"
-
 uint32_t gt_nsys_intern(gt_nsys_strings *strings, gt_str text)
 {
     text = gt_utf8_repair(text, &strings->repaired);

@@ -1,7 +1,6 @@
 /* Track events: reads the fields of one event in one pass. Names stay numbers and annotations stay bytes
  * here, because most callers drop most events before they look at either. */
 #include "input/perfetto/packets.h"
-#include "base/memory.h"
 
 enum { FLOWS_MAX = 1024 }; /* per event; further ones are ignored */
 

@@ -6,7 +6,6 @@
 #include "json/number.h"
 
 #include <math.h>
-#include <stdio.h>
 
 enum { DEPTH_MAX = 64 };
 

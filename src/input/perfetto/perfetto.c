@@ -5,7 +5,6 @@
  * steps: collect its fields, apply names, defaults, clocks and tracks to the state, then read the event. */
 #include "input/perfetto/perfetto.h"
 #include "base/log.h"
-#include "base/memory.h"
 #include "input/perfetto/packets.h"
 #include "trace/pytorch/pytorch.h"
 

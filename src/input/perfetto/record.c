@@ -1,7 +1,6 @@
 /* Events to records. The field of an annotation is looked up once per name: string ids are small numbers, so
  * an array by string id holds the result. The cells of process and thread are made once per track. */
 #include "input/perfetto/record.h"
-#include "base/memory.h"
 #include "base/number.h"
 #include "input/json/interner.h"
 #include "input/perfetto/packets.h"

@@ -1,7 +1,6 @@
 /* Pairs the begins and ends of slices, by the rules in record.h. Edges are collected per track; most tracks
  * have one begin and its end, which are paired at once. */
 #include "input/perfetto/record.h"
-#include "base/memory.h"
 
 typedef struct edge {
     int64_t time_ns;

@@ -4,7 +4,6 @@
  * a new generation. Numbers that are too large for the array go into a map. Clocks are few and searched
  * linearly. */
 #include "input/perfetto/packets.h"
-#include "base/memory.h"
 
 enum { DENSE_AT_LEAST = 64, DENSE_FACTOR = 8, CLOCKS_MAX = 256, SNAPSHOT_MAX = 64 };
 

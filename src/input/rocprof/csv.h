@@ -6,7 +6,6 @@
 #ifndef GT_INPUT_ROCPROF_CSV_H
 #define GT_INPUT_ROCPROF_CSV_H
 
-#include "base/memory.h"
 #include "input/rocprof/readers.h"
 #include "json/scan.h"
 

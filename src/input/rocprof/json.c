@@ -7,7 +7,6 @@
  * skipped. json_symbols.c names the kernels, json_extra.c reads what only the extra sheets need. */
 #include "input/rocprof/readers.h"
 #include "base/log.h"
-#include "base/memory.h"
 #include "base/progress.h"
 #include "input/json/records.h"
 

@@ -4,7 +4,6 @@
  * stored with these numbers while the process is read; gt_rocprof_extra_finish replaces them by names at its
  * end. */
 #include "input/rocprof/readers.h"
-#include "base/memory.h"
 #include "input/json/records.h"
 #include "json/string.h"
 

@@ -8,7 +8,6 @@
  * An instruction that rocprofv3 cannot decode has the index -1. Both kinds of records refer to the strings,
  * which may come before or after them, so they are joined at the end of the process. */
 #include "input/rocprof/readers.h"
-#include "base/memory.h"
 #include "input/json/records.h"
 #include "json/string.h"
 

@@ -5,7 +5,6 @@
  * known, the names of the kernels that ran are read from those places. Compressed files and pipes can be read
  * only once: there every name is kept until then (gt_rocprof_forget_unused_names removes the others). */
 #include "input/rocprof/readers.h"
-#include "base/memory.h"
 #include "base/number.h"
 #include "input/json/records.h"
 #include "json/string.h"

@@ -6,7 +6,6 @@
  */
 #include "input/rocprof/readers.h"
 #include "base/log.h"
-#include "base/memory.h"
 #include "base/progress.h"
 #include "input/perfetto/record.h"
 #include "trace/pytorch/pytorch.h" /* gt_trace_facts */

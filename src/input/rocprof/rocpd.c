@@ -5,7 +5,6 @@
  * To read one more column: add it to the table's COLUMNS and use it in the table's add_ function, where
  * columns are numbered in this order, from 0. */
 #include "input/rocprof/readers.h"
-#include "base/memory.h"
 #include "base/number.h"
 #include "base/progress.h"
 #include "input/rocprof/rocpd_tables.h"

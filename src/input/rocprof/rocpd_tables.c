@@ -1,6 +1,5 @@
 /* Opens a rocpd database without trusting it, and runs plain SELECTs on its tables. */
 #include "input/rocprof/rocpd_tables.h"
-#include "base/memory.h"
 
 #define ANCHOR "rocpd_kernel_dispatch" /* every set has this table */
 enum { MAX_SETS = 100000 };

@@ -2,7 +2,6 @@
  * SGLang appends one line per run. Numbers are members of the object; lists per request, texts and settings
  * are skipped. */
 #include "base/log.h"
-#include "base/memory.h"
 #include "input/server/server.h"
 #include "json/reader.h"
 

@@ -6,7 +6,6 @@
  * Buckets are cumulative. Those of several engines and models are added up. Quantiles are interpolated in
  * their bucket, as Prometheus does; in the last one, which has no end, they are unknown. All numbers count
  * from the start of the server. */
-#include "base/memory.h"
 #include "input/server/server.h"
 #include "json/number.h"
 

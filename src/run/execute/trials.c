@@ -283,7 +283,5 @@ const char *gt_trials_say(const gt_trials *trials, gt_arena *arena)
             gt_buffer_add_format(&text, " (%.3g to %.3g %%)", overhead.low, overhead.high);
     }
     if (isfinite(wall.high)) gt_buffer_add_cstr(&text, "; intervals of 95 %");
-    const char *kept = gt_arena_bytes(arena, text.bytes, text.len);
-    gt_buffer_free(&text);
-    return kept;
+    return gt_buffer_move(&text, arena);
 }

@@ -11,11 +11,6 @@
 
 static const char script_path[] = "madengine_build_job.sh";
 
-static const gt_value *with_text(gt_arena *arena, const gt_value *dict, const char *key, const char *text)
-{
-    return gt_settings_with(arena, dict, key, gt_settings_copy_string(arena, text));
-}
-
 typedef struct writer {
     gt_arena *arena;
     const gt_build_request *request;
@@ -80,17 +75,18 @@ static void describe(writer *w, const gt_value *model, const char *path, const c
 {
     gt_arena *arena = w->arena;
     const char *name = gt_model_text(model, "name");
-    const gt_value *info = with_text(arena, &gt_value_missing, "image_name", target);
-    info = with_text(arena, info, "docker_image", target);
-    info = with_text(arena, info, "local_image", local);
-    info = with_text(arena, info, "dockerfile", path);
+    const gt_value *info = gt_settings_with_text(arena, &gt_value_missing, "image_name", target);
+    info = gt_settings_with_text(arena, info, "docker_image", target);
+    info = gt_settings_with_text(arena, info, "local_image", local);
+    info = gt_settings_with_text(arena, info, "dockerfile", path);
     info = gt_settings_with(arena, info, "build_time", gt_value_int(0));
     info = gt_settings_with(arena, info, "built_on_compute", gt_value_bool(true));
-    info = with_text(arena, info, "registry", w->request->registry);
+    info = gt_settings_with_text(arena, info, "registry", w->request->registry);
     w->images = gt_settings_with(arena, w->images, name, *info);
-    const gt_value *env = with_text(arena, gt_value_get(model, "env_vars"), "DOCKER_IMAGE_NAME", target);
-    const gt_value *entry =
-        with_text(arena, with_text(arena, model, "image", target), "docker_image", target);
+    const gt_value *env =
+        gt_settings_with_text(arena, gt_value_get(model, "env_vars"), "DOCKER_IMAGE_NAME", target);
+    const gt_value *entry = gt_settings_with_text(arena, gt_settings_with_text(arena, model, "image", target),
+                                                  "docker_image", target);
     entry = gt_settings_with(arena, entry, "slurm", *w->slurm);
     entry = gt_settings_with(arena, entry, "env_vars", *env);
     entry = gt_settings_with(arena, entry, "built_on_compute", gt_value_bool(true));
@@ -178,7 +174,7 @@ static const gt_value *manifest_of(writer *w, const gt_value *models)
     const gt_value *manifest = gt_manifest_of_build(arena, w->request->context, &build);
     const gt_value *config = gt_value_get(manifest, "deployment_config"),
                    *distributed = gt_value_get(&models->items[0], "distributed");
-    config = with_text(arena, config, "target", "slurm");
+    config = gt_settings_with_text(arena, config, "target", "slurm");
     config = gt_settings_with(arena, config, "slurm", *w->slurm);
     if (distributed->type == GT_VALUE_DICT && !gt_settings_has(config, "distributed"))
         config = gt_settings_with(arena, config, "distributed", *distributed);

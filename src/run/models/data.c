@@ -9,11 +9,6 @@
 
 #include <unistd.h>
 
-static const gt_value *with_text(gt_arena *arena, const gt_value *dict, const char *key, const char *text)
-{
-    return gt_settings_with(arena, dict, key, gt_settings_copy_string(arena, text));
-}
-
 typedef struct finder {
     gt_arena *arena;
     const gt_data_request *request;
@@ -141,6 +136,6 @@ bool gt_data_find(gt_arena *arena, const gt_data_request *request, const gt_valu
 const gt_value *gt_data_variables(gt_arena *arena, const gt_data *data, const gt_value *variables)
 {
     if (!data->name) return variables;
-    variables = with_text(arena, variables, "MAD_DATAHOME", data->home);
-    return with_text(arena, variables, "MAD_DATANAME", data->name);
+    variables = gt_settings_with_text(arena, variables, "MAD_DATAHOME", data->home);
+    return gt_settings_with_text(arena, variables, "MAD_DATANAME", data->name);
 }

@@ -11,11 +11,6 @@
 
 static const double inspect_timeout_s = 60;
 
-static const gt_value *with_text(gt_arena *arena, const gt_value *dict, const char *key, const char *text)
-{
-    return gt_settings_with(arena, dict, key, gt_settings_copy_string(arena, text));
-}
-
 /* ---- asking docker ---- */
 
 static bool ask_docker(const char *const *argv, gt_buffer *text)
@@ -134,9 +129,7 @@ static const char *joined(gt_arena *arena, const gt_arg_list *words)
 {
     gt_buffer line = {0};
     gt_shell_join(&line, words->items, words->count);
-    const char *text = gt_arena_bytes(arena, line.bytes, line.len);
-    gt_buffer_free(&line);
-    return text;
+    return gt_buffer_move(&line, arena);
 }
 
 static bool run_build(builder *b, const gt_arg_list *words, const char *log, double *seconds, gt_error *error)
@@ -181,17 +174,17 @@ static const gt_value *push_image(builder *b, const gt_value *info)
     gt_build *build = b->build;
     if (ok) {
         build->pushed = gt_settings_push(arena, build->pushed, gt_settings_copy_string(arena, target));
-        info = with_text(arena, info, "registry", registry);
+        info = gt_settings_with_text(arena, info, "registry", registry);
         gt_info("pushed %s", target);
-        return with_text(arena, info, "registry_image", target);
+        return gt_settings_with_text(arena, info, "registry_image", target);
     }
     gt_warn("%s: %s", b->image, error.text);
-    const gt_value *failure = with_text(arena, &gt_value_missing, "image", b->image);
-    failure = with_text(arena, failure, "intended_registry_image", target);
-    failure = with_text(arena, failure, "error", error.text);
+    const gt_value *failure = gt_settings_with_text(arena, &gt_value_missing, "image", b->image);
+    failure = gt_settings_with_text(arena, failure, "intended_registry_image", target);
+    failure = gt_settings_with_text(arena, failure, "error", error.text);
     build->push_failures = gt_settings_push(arena, build->push_failures, *failure);
-    info = with_text(arena, info, "registry", registry);
-    return with_text(arena, info, "push_error", error.text);
+    info = gt_settings_with_text(arena, info, "registry", registry);
+    return gt_settings_with_text(arena, info, "push_error", error.text);
 }
 
 static const gt_value *describe_image(builder *b, const gt_arg_list *words, const char *log, double seconds)
@@ -203,16 +196,17 @@ static const gt_value *describe_image(builder *b, const gt_arg_list *words, cons
     if (!base) base = b->file.base;
     if (b->architecture) architecture = b->architecture;
     if (!architecture) architecture = b->file.architecture;
-    const gt_value *info = with_text(arena, &gt_value_missing, "model", gt_model_text(b->model, "name"));
-    info = with_text(arena, info, "docker_image", b->image);
-    info = with_text(arena, info, "dockerfile", b->file.path);
-    info = with_text(arena, info, "base_docker", base);
-    info = with_text(arena, info, "docker_sha", digest_of(arena, b->docker, base));
+    const gt_value *info =
+        gt_settings_with_text(arena, &gt_value_missing, "model", gt_model_text(b->model, "name"));
+    info = gt_settings_with_text(arena, info, "docker_image", b->image);
+    info = gt_settings_with_text(arena, info, "dockerfile", b->file.path);
+    info = gt_settings_with_text(arena, info, "base_docker", base);
+    info = gt_settings_with_text(arena, info, "docker_sha", digest_of(arena, b->docker, base));
     info = gt_settings_with(arena, info, "build_duration", gt_value_float(seconds));
-    info = with_text(arena, info, "build_command", joined(arena, words));
-    info = with_text(arena, info, "log_file", log);
-    info = with_text(arena, info, "gpu_vendor", b->file.vendor);
-    return architecture ? with_text(arena, info, "gpu_architecture", architecture) : info;
+    info = gt_settings_with_text(arena, info, "build_command", joined(arena, words));
+    info = gt_settings_with_text(arena, info, "log_file", log);
+    info = gt_settings_with_text(arena, info, "gpu_vendor", b->file.vendor);
+    return architecture ? gt_settings_with_text(arena, info, "gpu_architecture", architecture) : info;
 }
 
 /* The name in the registry, for jobs whose nodes pull the image. */
@@ -220,7 +214,8 @@ static const gt_value *model_with_image(gt_arena *arena, const gt_value *model, 
 {
     const char *image = gt_settings_string(info, "registry_image");
     if (!image) return model;
-    const gt_value *env = with_text(arena, gt_value_get(model, "env_vars"), "DOCKER_IMAGE_NAME", image);
+    const gt_value *env =
+        gt_settings_with_text(arena, gt_value_get(model, "env_vars"), "DOCKER_IMAGE_NAME", image);
     return gt_settings_with(arena, model, "env_vars", *env);
 }
 
@@ -236,8 +231,8 @@ static bool build_image(builder *b, const char *path, gt_error *error)
     const gt_value *arguments = gt_value_get(b->request->context, "docker_build_arg");
     for (uint32_t i = 0; arguments->type == GT_VALUE_DICT && i < arguments->count; i += 2)
         if (gt_secret_is_name(arguments->items[i].text.bytes))
-            b->variables = with_text(arena, b->variables, arguments->items[i].text.bytes,
-                                     gt_settings_print(arena, &arguments->items[i + 1]));
+            b->variables = gt_settings_with_text(arena, b->variables, arguments->items[i].text.bytes,
+                                                 gt_settings_print(arena, &arguments->items[i + 1]));
     b->image = gt_image_name(arena, b->model, b->file.stem, b->architecture);
     const char *log =
         gt_arena_format(arena, "%s_%s.build.live.log", gt_model_file_name(arena, b->model), b->file.stem);
@@ -260,9 +255,10 @@ static bool build_image(builder *b, const char *path, gt_error *error)
 static void note_failure(builder *b, const char *reason)
 {
     gt_arena *arena = b->arena;
-    const gt_value *failure = with_text(arena, &gt_value_missing, "model", gt_model_text(b->model, "name"));
-    if (b->architecture) failure = with_text(arena, failure, "architecture", b->architecture);
-    failure = with_text(arena, failure, "error", reason);
+    const gt_value *failure =
+        gt_settings_with_text(arena, &gt_value_missing, "model", gt_model_text(b->model, "name"));
+    if (b->architecture) failure = gt_settings_with_text(arena, failure, "architecture", b->architecture);
+    failure = gt_settings_with_text(arena, failure, "error", reason);
     b->build->failed = gt_settings_push(arena, b->build->failed, *failure);
     gt_warn("%s: no image: %s", gt_model_text(b->model, "name"), reason);
 }

@@ -7,11 +7,6 @@
 
 static const gt_value no_list = {.type = GT_VALUE_LIST}, no_dict = {.type = GT_VALUE_DICT};
 
-static const gt_value *with_text(gt_arena *arena, const gt_value *dict, const char *key, const char *text)
-{
-    return gt_settings_with(arena, dict, key, gt_settings_copy_string(arena, text));
-}
-
 static const gt_value *with(gt_arena *arena, const gt_value *dict, const char *key, const gt_value *value)
 {
     return gt_settings_with(arena, dict, key, *value);
@@ -76,7 +71,7 @@ static const gt_value *without_key(gt_arena *arena, const gt_value *dict, const 
 static const gt_value *deployment(gt_arena *arena, const gt_value *context)
 {
     static const char *const keys[] = {"slurm", "k8s", "kubernetes", "distributed", "vllm"};
-    const gt_value *config = with_text(arena, &no_dict, "target", target_of(context));
+    const gt_value *config = gt_settings_with_text(arena, &no_dict, "target", target_of(context));
     config = copy_keys(arena, config, context, keys, GT_LENGTH(keys));
     /* each process has its own MIOpen database */
     const gt_value *env = without_key(arena, gt_value_get(context, "env_vars"), "MIOPEN_USER_DB_PATH");
@@ -131,21 +126,22 @@ const gt_value *gt_manifest_of_image(gt_arena *arena, const gt_value *context, c
     for (uint32_t i = 0; i < models->count; i++) {
         const gt_value *model = &models->items[i];
         const char *key = gt_arena_format(arena, "local-%s", gt_model_file_name(arena, model));
-        const gt_value *info = with_text(arena, &no_dict, "docker_image", image ? image : "");
-        info = with_text(arena, info, "dockerfile", "N/A (local image mode)");
-        info = with_text(arena, info, "build_status", "SKIPPED");
+        const gt_value *info = gt_settings_with_text(arena, &no_dict, "docker_image", image ? image : "");
+        info = gt_settings_with_text(arena, info, "dockerfile", "N/A (local image mode)");
+        info = gt_settings_with_text(arena, info, "build_status", "SKIPPED");
         info = gt_settings_with(arena, info, "build_time", gt_value_int(0));
         info = gt_settings_with(arena, info, "local_image", gt_value_bool(true));
         info = gt_settings_with(arena, info, "registry_image", gt_value_none);
         images = with(arena, images, key, info);
-        kept = with(arena, kept, key, with_text(arena, model, "dockerfile", "N/A (local image mode)"));
+        kept = with(arena, kept, key,
+                    gt_settings_with_text(arena, model, "dockerfile", "N/A (local image mode)"));
     }
     const gt_value *manifest = with(arena, &no_dict, "built_images", images);
     manifest = with(arena, manifest, "built_models", kept);
     manifest = with(arena, manifest, "context", stored_context(arena, context));
     manifest = with(arena, manifest, "credentials_required", credentials_of(arena, kept));
     manifest = gt_settings_with(arena, manifest, "local_image_mode", gt_value_bool(true));
-    manifest = with_text(arena, manifest, "local_image_name", image ? image : "");
+    manifest = gt_settings_with_text(arena, manifest, "local_image_name", image ? image : "");
     return with(arena, manifest, "deployment_config", deployment(arena, context));
 }
 
@@ -159,7 +155,7 @@ static const gt_value *with_model_settings(gt_arena *arena, const gt_value *conf
         if (own->type != GT_VALUE_DICT || !own->count) continue;
         config = with(arena, config, keys[i], gt_settings_update(arena, own, gt_value_get(context, keys[i])));
         if (i == 1 && strcmp(target_of(context), "local") == 0 && !gt_settings_has(context, "deploy"))
-            config = with_text(arena, config, "target", "slurm");
+            config = gt_settings_with_text(arena, config, "target", "slurm");
     }
     return config;
 }
@@ -171,16 +167,17 @@ const gt_value *gt_manifest_of_prebuilt(gt_arena *arena, const gt_value *context
     for (uint32_t i = 0; i < models->count; i++) {
         const gt_value *model = &models->items[i];
         const char *name = gt_model_text(model, "name");
-        const gt_value *info = with_text(arena, &no_dict, "image_name", image);
-        info = with_text(arena, info, "docker_image", image);
+        const gt_value *info = gt_settings_with_text(arena, &no_dict, "image_name", image);
+        info = gt_settings_with_text(arena, info, "docker_image", image);
         info = gt_settings_with(arena, info, "local_image", gt_value_bool(true));
-        info = with_text(arena, info, "dockerfile", "");
+        info = gt_settings_with_text(arena, info, "dockerfile", "");
         info = gt_settings_with(arena, info, "build_time", gt_value_int(0));
         info = gt_settings_with(arena, info, "prebuilt", gt_value_bool(true));
         images = with(arena, images, name, info);
-        const gt_value *env = with_text(arena, gt_value_get(model, "env_vars"), "DOCKER_IMAGE_NAME", image);
-        const gt_value *entry = with_text(arena, model, "image", image);
-        entry = with_text(arena, entry, "docker_image", image);
+        const gt_value *env =
+            gt_settings_with_text(arena, gt_value_get(model, "env_vars"), "DOCKER_IMAGE_NAME", image);
+        const gt_value *entry = gt_settings_with_text(arena, model, "image", image);
+        entry = gt_settings_with_text(arena, entry, "docker_image", image);
         entry = with(arena, entry, "env_vars", env);
         entry = gt_settings_with(arena, entry, "prebuilt", gt_value_bool(true));
         kept = with(arena, kept, name, entry);
@@ -215,18 +212,18 @@ static const gt_value *add_batch_entry(gt_arena *arena, const gt_value *manifest
                          : registry || *gt_model_text(entry, "registry")
                              ? gt_arena_format(arena, "%s/%s", place, image)
                              : "";
-    const gt_value *info = with_text(arena, &no_dict, "docker_image", image);
-    info = with_text(arena, info, "dockerfile", gt_model_text(model, "dockerfile"));
-    info = with_text(arena, info, "base_docker", "");
-    info = with_text(arena, info, "docker_sha", "");
+    const gt_value *info = gt_settings_with_text(arena, &no_dict, "docker_image", image);
+    info = gt_settings_with_text(arena, info, "dockerfile", gt_model_text(model, "dockerfile"));
+    info = gt_settings_with_text(arena, info, "base_docker", "");
+    info = gt_settings_with_text(arena, info, "docker_sha", "");
     info = gt_settings_with(arena, info, "build_duration", gt_value_int(0));
-    info = with_text(arena, info, "build_command",
-                     gt_arena_format(arena, "# Skipped build for %s (build_new=false)", name));
-    info = with_text(
+    info = gt_settings_with_text(arena, info, "build_command",
+                                 gt_arena_format(arena, "# Skipped build for %s (build_new=false)", name));
+    info = gt_settings_with_text(
         arena, info, "log_file",
         gt_arena_format(arena, "%s_%s.build.skipped.log", gt_model_file_name(arena, model), file.stem));
-    info = with_text(arena, info, "registry_image", target);
-    info = with_text(arena, info, "registry", place);
+    info = gt_settings_with_text(arena, info, "registry_image", target);
+    info = gt_settings_with_text(arena, info, "registry", place);
     const gt_value *images = gt_value_get(manifest, "built_images"),
                    *models = gt_value_get(manifest, "built_models");
     manifest = with(arena, manifest, "built_images", with(arena, images, image, info));

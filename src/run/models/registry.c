@@ -6,11 +6,6 @@
 #include <ctype.h>
 #include <unistd.h>
 
-static const gt_value *with_text(gt_arena *arena, const gt_value *dict, const char *key, const char *text)
-{
-    return gt_settings_with(arena, dict, key, gt_settings_copy_string(arena, text));
-}
-
 bool gt_credentials_load(gt_arena *arena, const gt_value **credentials, gt_error *error)
 {
     const gt_value *loaded = &gt_value_missing;
@@ -23,9 +18,9 @@ bool gt_credentials_load(gt_arena *arena, const gt_value **credentials, gt_error
     const char *user = getenv("MAD_DOCKERHUB_USER"), *password = getenv("MAD_DOCKERHUB_PASSWORD"),
                *repository = getenv("MAD_DOCKERHUB_REPO");
     if (user && *user && password && *password) {
-        const gt_value *hub = with_text(arena, &gt_value_missing, "username", user);
-        hub = with_text(arena, hub, "password", password);
-        if (repository && *repository) hub = with_text(arena, hub, "repository", repository);
+        const gt_value *hub = gt_settings_with_text(arena, &gt_value_missing, "username", user);
+        hub = gt_settings_with_text(arena, hub, "password", password);
+        if (repository && *repository) hub = gt_settings_with_text(arena, hub, "repository", repository);
         loaded = gt_settings_with(arena, loaded, "dockerhub", *hub);
     }
     *credentials = loaded;
@@ -46,7 +41,8 @@ bool gt_credentials_variables(gt_arena *arena, const gt_value *credentials, cons
         for (char *c = name + strlen(cred); *c; c++) *c = (char)toupper((unsigned char)*c);
         for (char *c = name; *c; c++) /* a variable must have a name that a shell accepts */
             if (!isalnum((unsigned char)*c)) *c = '_';
-        *variables = with_text(arena, *variables, name, gt_settings_print(arena, &entry->items[i + 1]));
+        *variables =
+            gt_settings_with_text(arena, *variables, name, gt_settings_print(arena, &entry->items[i + 1]));
     }
     return true;
 }
@@ -90,8 +86,7 @@ bool gt_registry_login(gt_arena *arena, const char *docker, const char *registry
     }
     gt_buffer_add_cstr(&line, "--password-stdin --username ");
     gt_shell_quote(&line, user);
-    const char *argv[] = {"bash", "-c", gt_arena_bytes(arena, line.bytes, line.len), NULL};
-    gt_buffer_free(&line);
+    const char *argv[] = {"bash", "-c", gt_buffer_move(&line, arena), NULL};
     setenv("GPUTALLY_REGISTRY_PASSWORD", password, 1);
     gt_child_setup setup = {.argv = argv, .timeout_s = 120};
     gt_child_result result;

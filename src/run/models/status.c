@@ -27,9 +27,7 @@ static const char *without(gt_arena *arena, const char *text, const char *piece)
     for (const char *at; (at = strstr(text, piece)); text = at + strlen(piece))
         gt_buffer_add(&kept, text, (size_t)(at - text));
     gt_buffer_add_cstr(&kept, text);
-    const char *copy = gt_arena_bytes(arena, kept.bytes ? kept.bytes : "", kept.len);
-    gt_buffer_free(&kept);
-    return copy;
+    return gt_buffer_move(&kept, arena);
 }
 
 const char *gt_model_log_name(gt_arena *arena, const gt_value *model, const char *image, const char *suffix)

@@ -60,9 +60,7 @@ static const char *arguments_of(gt_arena *arena, const char *parts)
             gt_buffer_add(&text, part.bytes[i] == '=' ? " " : part.bytes + i, 1);
         parts += len + (parts[len] == ':');
     }
-    const char *kept = gt_arena_bytes(arena, text.bytes ? text.bytes : "", text.len);
-    gt_buffer_free(&text);
-    return kept;
+    return gt_buffer_move(&text, arena);
 }
 
 static wanted parse_tag(gt_arena *arena, const char *tag)

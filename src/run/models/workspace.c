@@ -175,9 +175,7 @@ const char *gt_model_line(gt_arena *arena, const gt_value *context, const gt_val
     gt_shell_quote(&line, is_file || is_python ? gt_path_name(scripts) : "run.sh");
     gt_buffer_add_cstr(&line, *args ? " " : "");
     gt_buffer_add_cstr(&line, args);
-    const char *text = gt_arena_bytes(arena, line.bytes, line.len);
-    gt_buffer_free(&line);
-    return text;
+    return gt_buffer_move(&line, arena);
 }
 
 static bool copy_scripts(gt_arena *arena, const gt_value *model, const gt_workspace *space, gt_error *error)

@@ -162,6 +162,12 @@ gt_value gt_settings_copy_string(gt_arena *arena, const char *text)
     return (gt_value){.type = GT_VALUE_STRING, .text = {gt_arena_bytes(arena, text, len), len}};
 }
 
+const gt_value *gt_settings_with_text(gt_arena *arena, const gt_value *dict, const char *key,
+                                      const char *text)
+{
+    return gt_settings_with(arena, dict, key, gt_settings_copy_string(arena, text));
+}
+
 /* ---- querying settings ---- */
 
 bool gt_settings_has(const gt_value *dict, const char *key)
@@ -180,9 +186,7 @@ const char *gt_settings_print(gt_arena *arena, const gt_value *value)
     if (value->type == GT_VALUE_STRING) return value->text.bytes;
     gt_buffer buffer = {0};
     gt_python_add_value(&buffer, value);
-    const char *text = gt_arena_bytes(arena, buffer.bytes, buffer.len);
-    gt_buffer_free(&buffer);
-    return text;
+    return gt_buffer_move(&buffer, arena);
 }
 
 bool gt_settings_is_true(const gt_value *dict, const char *key, bool otherwise)

@@ -18,6 +18,8 @@ const gt_value *gt_settings_read(gt_arena *arena, const char *path, gt_error *er
 
 /* The dict with the value of the key replaced, or added at the end. A MISSING dict counts as empty. */
 const gt_value *gt_settings_with(gt_arena *arena, const gt_value *dict, const char *key, gt_value value);
+const gt_value *gt_settings_with_text(gt_arena *arena, const gt_value *dict, const char *key,
+                                      const char *text); /* of which it takes a copy */
 /* The dict with every key of `over` replaced or added, like Python's dict.update. */
 const gt_value *gt_settings_update(gt_arena *arena, const gt_value *dict, const gt_value *over);
 /* The same, but objects that both have are merged recursively. */

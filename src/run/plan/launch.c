@@ -149,15 +149,6 @@ static bool places_processes(const gt_distributed *d, const char *const *words, 
     return d->kind == GT_LAUNCHER_MPIRUN || d->kind == GT_LAUNCHER_SRUN; /* their options are too many */
 }
 
-static const char *join(gt_arena *arena, const char *const *words, size_t count)
-{
-    gt_buffer line = {0};
-    gt_shell_join(&line, words, count);
-    const char *text = gt_arena_bytes(arena, line.len ? line.bytes : "", line.len);
-    gt_buffer_free(&line);
-    return text;
-}
-
 /* The command as an argument of a Python launcher, which starts Python programs and modules itself. The plain
  * name of an interpreter stands for the launcher's own one. */
 static const char *python_command(gt_arena *arena, const gt_distributed *d, const char *const *words,
@@ -165,19 +156,19 @@ static const char *python_command(gt_arena *arena, const gt_distributed *d, cons
 {
     size_t at = strchr(words[0], '/') ? 0 : is_python(words[0]);
     if (at && count > 1 && strcmp(words[1], "-u") == 0) at++; /* launchers pass it themselves */
-    if (at < count && gt_has_ending(words[at], ".py")) return join(arena, words + at, count - at);
-    if (at && at < count && words[at][0] != '-') return join(arena, words + at, count - at);
+    if (at < count && gt_has_ending(words[at], ".py")) return gt_shell_line(arena, words + at, count - at);
+    if (at && at < count && words[at][0] != '-') return gt_shell_line(arena, words + at, count - at);
     if (at && at + 1 < count && strcmp(words[at], "-m") == 0)
-        return gt_arena_format(arena, "--module %s", join(arena, words + at + 1, count - at - 1));
+        return gt_arena_format(arena, "--module %s", gt_shell_line(arena, words + at + 1, count - at - 1));
     return gt_arena_format(arena, "--no_python %s%s",
                            d->kind == GT_LAUNCHER_DEEPSPEED ? "--no_local_rank " : "",
-                           join(arena, words, count));
+                           gt_shell_line(arena, words, count));
 }
 
 static gt_launch as_it_is(gt_arena *arena, const gt_distributed *d, const char *const *words, size_t count,
                           const char *why)
 {
-    gt_launch launch = {.command = join(arena, words, count)};
+    gt_launch launch = {.command = gt_shell_line(arena, words, count)};
     const char *name = why ? strstr(why, "%s") : NULL;
     if (name) launch.note = gt_arena_format(arena, "%.*s%s%s", (int)(name - why), why, d->name, name + 2);
     return launch;
@@ -197,13 +188,13 @@ gt_launch gt_launch_plan(gt_arena *arena, const gt_distributed *d, const char *c
     gt_launch launch = {
         .runner = runner, .program = remote ? d->name : gt_launcher_programs(d->kind)[0], .remote = remote};
     if (program == 0) {
-        launch.runner = gt_arena_format(arena, "%s%s", join(arena, command, 1), strchr(runner, ' '));
+        launch.runner = gt_arena_format(arena, "%s%s", gt_shell_line(arena, command, 1), strchr(runner, ' '));
         launch.program = command[0];
-        launch.command = join(arena, command + options, count - options);
+        launch.command = gt_shell_line(arena, command + options, count - options);
         launch.note = gt_arena_format(arena, "options added to the command: %s", runner);
     } else if (remote) {
         launch.runner = gt_arena_format(arena, "%s %s", runner, set_ranks);
-        launch.command = join(arena, command, count);
+        launch.command = gt_shell_line(arena, command, count);
     } else {
         launch.command = python_command(arena, d, command, count);
     }

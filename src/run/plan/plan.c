@@ -287,8 +287,7 @@ static void name_places(gt_plan *plan, const gt_plan_request *request)
     }
     gt_buffer line = {0};
     gt_shell_join(&line, request->command, request->command_count);
-    plan->command_line = gt_arena_bytes(arena, line.bytes, line.len);
-    gt_buffer_free(&line);
+    plan->command_line = gt_buffer_move(&line, arena);
 }
 
 /* A name that no other run uses. Models have madengine's name, by which users find a container that was kept

@@ -53,9 +53,7 @@ static const char *expand(gt_arena *arena, const char *text)
             gt_buffer_add(&out, text++, 1);
         }
     }
-    const char *result = gt_arena_bytes(arena, out.len ? out.bytes : "", out.len);
-    gt_buffer_free(&out);
-    return result;
+    return gt_buffer_move(&out, arena);
 }
 
 static bool check_launcher(const gt_plan *plan, gt_error *error)

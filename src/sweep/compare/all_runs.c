@@ -117,12 +117,11 @@ static uint32_t collective_key(const gt_table *sheet, size_t row)
 {
     const gt_column *name = gt_table_column(sheet, GT_COL_COLLECTIVE_NAME),
                     *size = gt_table_column(sheet, GT_COL_IN_MSG_NELEMS);
-    bool is_number = size->type == GT_TYPE_INT || size->type == GT_TYPE_FLOAT;
-    if (name->type != GT_TYPE_STRING || name->texts[row] == GT_STR_NONE || !is_number ||
+    if (name->type != GT_TYPE_STRING || name->texts[row] == GT_STR_NONE || !gt_column_is_number(size) ||
         gt_column_is_null(size, row))
         return GT_STR_NONE;
-    double elements = size->type == GT_TYPE_INT ? (double)size->ints[row] : size->floats[row];
-    char *key = gt_format("%s_%.0f", gt_interner_get(sheet->strings, name->texts[row]).bytes, elements);
+    char *key = gt_format("%s_%.0f", gt_interner_get(sheet->strings, name->texts[row]).bytes,
+                          gt_column_number(size, row));
     uint32_t id = gt_interner_add_cstr(sheet->strings, key);
     gt_free(key);
     return id;

@@ -25,17 +25,6 @@ static const struct {
 
 /* ---- matching rows ---- */
 
-static bool is_number(const gt_column *column)
-{
-    return column->type == GT_TYPE_INT || column->type == GT_TYPE_FLOAT;
-}
-
-static double number_at(const gt_column *column, size_t row)
-{
-    if (gt_column_is_null(column, row)) return NAN;
-    return column->type == GT_TYPE_INT ? (double)column->ints[row] : column->floats[row];
-}
-
 /* How many columns identify a collective: all three, or only the name if the sheet lacks others. 0 if it
  * lacks the name, or if a column has another type than in collective reports. */
 static size_t count_keys(const gt_table *baseline, const gt_table *test)
@@ -45,7 +34,8 @@ static size_t count_keys(const gt_table *baseline, const gt_table *test)
         size_t column = gt_table_find(baseline, KEY_COLUMNS[k]);
         if (column == SIZE_MAX) return keys > 0;
         const gt_column *here = &baseline->columns[column], *there = &test->columns[column];
-        bool is_right = k == ELEMENTS ? is_number(here) && is_number(there) : here->type == GT_TYPE_STRING;
+        bool is_right = k == ELEMENTS ? gt_column_is_number(here) && gt_column_is_number(there)
+                                      : here->type == GT_TYPE_STRING;
         if (!is_right) return k == NAME ? 0 : 1;
         keys++;
     }
@@ -59,7 +49,7 @@ static uint32_t *place_of(gt_map *places, const gt_table *table, size_t row, siz
     uint64_t bits = 0;
     if (keys == KEYS) {
         dtype = gt_table_column(table, KEY_COLUMNS[DTYPE])->texts[row];
-        double elements = number_at(gt_table_column(table, KEY_COLUMNS[ELEMENTS]), row);
+        double elements = gt_column_number(gt_table_column(table, KEY_COLUMNS[ELEMENTS]), row);
         if (isnan(elements)) return NULL;
         memcpy(&bits, &elements, sizeof bits);
     }
@@ -132,7 +122,7 @@ static void add_measure(gt_table *table, size_t measure, const gt_column *base, 
     double *values[COLUMNS];
     for (size_t i = 0; i < COLUMNS; i++) values[i] = gt_alloc((rows + 1) * sizeof **values);
     for (size_t row = 0; row < rows; row++) {
-        double before = number_at(base, row), after = number_at(test, row),
+        double before = gt_column_number(base, row), after = gt_column_number(test, row),
                less = gt_percent_less(before, after);
         values[BEFORE][row] = before;
         values[AFTER][row] = after;
@@ -160,7 +150,7 @@ static gt_table *compare_sheets(const gt_run_pair *pair, size_t keys, gt_sheet n
     gt_table_rename(table, name);
     for (size_t m = 0; m < GT_LENGTH(MEASURES); m++) {
         size_t column = gt_table_find(before, MEASURES[m].column);
-        if (column == SIZE_MAX || !is_number(&before->columns[column])) continue;
+        if (column == SIZE_MAX || !gt_column_is_number(&before->columns[column])) continue;
         add_measure(table, m, &before->columns[column], &after->columns[column], pair->sources.baseline,
                     pair->sources.test);
     }

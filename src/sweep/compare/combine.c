@@ -43,11 +43,6 @@ static void make_string(gt_table *table, size_t c)
     gt_free(name);
 }
 
-static bool is_number(gt_type type)
-{
-    return type == GT_TYPE_INT || type == GT_TYPE_FLOAT;
-}
-
 /* Gives both tables the same columns with types that can be appended. */
 static void match_columns(gt_table *table, gt_table *other)
 {
@@ -59,10 +54,10 @@ static void match_columns(gt_table *table, gt_table *other)
             gt_table_add_column(table, gt_col_named(other->columns[c].name), other->columns[c].type);
             continue;
         }
-        gt_type type = table->columns[here].type, others = other->columns[c].type;
-        if (type == others || (is_number(type) && is_number(others))) continue;
-        if (type != GT_TYPE_STRING) make_string(table, here);
-        if (others != GT_TYPE_STRING) make_string(other, c);
+        const gt_column *own = &table->columns[here], *others = &other->columns[c];
+        if (own->type == others->type || (gt_column_is_number(own) && gt_column_is_number(others))) continue;
+        if (own->type != GT_TYPE_STRING) make_string(table, here);
+        if (others->type != GT_TYPE_STRING) make_string(other, c);
     }
     gt_column_index_free(&index);
 }

@@ -30,8 +30,7 @@ bool gt_canvas_draw_change(const gt_canvas *to, const char *name, const gt_chang
 
 bool gt_plot_is_number(const gt_table *table, size_t column)
 {
-    return column < table->column_count &&
-           (table->columns[column].type == GT_TYPE_INT || table->columns[column].type == GT_TYPE_FLOAT);
+    return column < table->column_count && gt_column_is_number(&table->columns[column]);
 }
 
 bool gt_plot_is_string(const gt_table *table, size_t column)

@@ -22,9 +22,7 @@ static const char *all_gpus(gt_arena *arena)
     gt_buffer list = {0};
     for (size_t i = 0; i < count; i++) gt_buffer_add_format(&list, "%s%zu", i ? "," : "", i);
     gt_inventory_close(inventory);
-    const char *kept = gt_arena_bytes(arena, gt_buffer_str(&list).bytes, list.len);
-    gt_buffer_free(&list);
-    return kept;
+    return gt_buffer_move(&list, arena);
 }
 
 /* The first `count` elements of a list; *rest is what follows. */

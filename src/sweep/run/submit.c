@@ -26,15 +26,6 @@ typedef struct submitter {
 
 /* ---- command of a task ---- */
 
-static const char *joined(gt_arena *arena, const char *const *words, size_t count)
-{
-    gt_buffer line = {0};
-    gt_shell_join(&line, words, count);
-    const char *text = gt_arena_bytes(arena, line.len ? line.bytes : "", line.len);
-    gt_buffer_free(&line);
-    return text;
-}
-
 /* The shell line of a point: its command, started by the launcher of the context. The profiler stands around
  * launchers whose processes inherit its variables, and after those that start one profiler per process. */
 static const char *launch_line(submitter *s, const gt_run_point *point, bool *is_launched)
@@ -43,10 +34,10 @@ static const char *launch_line(submitter *s, const gt_run_point *point, bool *is
     size_t count = point->argv.count - point->profiler_words;
     size_t own = s->r->plan->command_count || !s->launcher.given ? 0 : GT_DEFAULT_LAUNCHER_WORDS;
     gt_launch launch = gt_launch_plan(s->arena, &s->launcher, words + own, count - own);
-    const char *profiler = joined(s->arena, point->argv.items, point->profiler_words);
+    const char *profiler = gt_shell_line(s->arena, point->argv.items, point->profiler_words);
     const char *blank = point->profiler_words ? " " : "";
     *is_launched = launch.runner;
-    if (!launch.runner) return joined(s->arena, point->argv.items, point->argv.count);
+    if (!launch.runner) return gt_shell_line(s->arena, point->argv.items, point->argv.count);
     return launch.remote
                ? gt_arena_format(s->arena, "%s %s%s%s", launch.runner, profiler, blank, launch.command)
                : gt_arena_format(s->arena, "%s%s%s %s", profiler, blank, launch.runner, launch.command);
@@ -314,7 +305,7 @@ void gt_submission_print(gt_runner *r, const gt_submission *s)
     gt_arena arena = {0};
     for (size_t first = 0; first < s->count; first += s->array_size) {
         gt_arg_list words = sbatch_arguments(&arena, s, first);
-        gt_runner_log(r, "Submit it with: sbatch %s", joined(&arena, words.items, words.count));
+        gt_runner_log(r, "Submit it with: sbatch %s", gt_shell_line(&arena, words.items, words.count));
     }
     gt_arena_free(&arena);
 }

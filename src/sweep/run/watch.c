@@ -144,9 +144,7 @@ static const char *array_names(gt_arena *arena, const gt_submission *s)
     gt_buffer names = {0};
     for (size_t first = 0; first < s->count; first += s->array_size)
         gt_buffer_add_format(&names, "%sgputally-%s.%zu", first ? "," : "", s->name, first);
-    const char *kept = gt_arena_bytes(arena, gt_buffer_str(&names).bytes, names.len);
-    gt_buffer_free(&names);
-    return kept;
+    return gt_buffer_move(&names, arena);
 }
 
 /* Takes the queue's lines about a submission. */

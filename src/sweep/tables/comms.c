@@ -97,30 +97,19 @@ static void make_text(gt_table *table, size_t index)
     gt_free(name);
 }
 
-static bool is_number(gt_type type)
-{
-    return type == GT_TYPE_INT || type == GT_TYPE_FLOAT;
-}
-
 /* If one file has strings and another one numbers, both become strings. */
 static void unify_types(gt_table *all, gt_table *more)
 {
     for (size_t c = 0; c < all->column_count; c++) {
         size_t other = gt_table_find(more, gt_col_named(all->columns[c].name));
-        gt_type a = all->columns[c].type, b = more->columns[other].type;
-        if (a == b || (is_number(a) && is_number(b))) continue;
-        if (a != GT_TYPE_STRING) make_text(all, c);
-        if (b != GT_TYPE_STRING) make_text(more, other);
+        const gt_column *a = &all->columns[c], *b = &more->columns[other];
+        if (a->type == b->type || (gt_column_is_number(a) && gt_column_is_number(b))) continue;
+        if (a->type != GT_TYPE_STRING) make_text(all, c);
+        if (b->type != GT_TYPE_STRING) make_text(more, other);
     }
 }
 
 /* ---- operations ---- */
-
-static double size_of(const gt_column *column, size_t row)
-{
-    if (gt_column_is_null(column, row)) return NAN;
-    return column->type == GT_TYPE_INT ? (double)column->ints[row] : column->floats[row];
-}
 
 static char *operation_name(double size_mb)
 {
@@ -134,14 +123,14 @@ static bool add_operations(gt_table *all, gt_error *error)
 {
     static const gt_col keys[] = {GT_COL_FULL_MSG_SIZE_MB};
     const gt_column *sizes = gt_table_column(all, GT_COL_FULL_MSG_SIZE_MB);
-    if (!is_number(sizes->type))
+    if (!gt_column_is_number(sizes))
         return gt_fail(error, "a value of the column '%s' is not a number", GT_COL_FULL_MSG_SIZE_MB.name);
     gt_groups groups = gt_groups_find(all, keys, 1, (gt_group_options){.sorted = true, .keep_nulls = true});
     size_t id = gt_table_add_column(all, GT_COL_OPERATION_ID, GT_TYPE_STRING);
     size_t name = gt_table_add_column(all, GT_COL_OPERATION_NAME, GT_TYPE_STRING);
     for (size_t row = 0; row < all->row_count; row++) {
         char *number = gt_format("OP_%02" PRIu32, groups.of_row[row] + 1);
-        char *called = operation_name(size_of(gt_table_column(all, GT_COL_FULL_MSG_SIZE_MB), row));
+        char *called = operation_name(gt_column_number(gt_table_column(all, GT_COL_FULL_MSG_SIZE_MB), row));
         gt_table_set_cstr(all, id, row, number);
         gt_table_set_cstr(all, name, row, called);
         gt_free(number);
@@ -196,11 +185,6 @@ gt_table *gt_sweep_comms_table(const gt_setting_reports *reports, gt_interner *s
 
 /* ---- summaries ---- */
 
-static bool is_numeric(const gt_column *column)
-{
-    return column->type == GT_TYPE_INT || column->type == GT_TYPE_FLOAT;
-}
-
 static double number_at(const gt_column *column, size_t row)
 {
     return column->type == GT_TYPE_INT ? (double)column->ints[row] : column->floats[row];
@@ -214,10 +198,10 @@ gt_comms_operations gt_sweep_comms_operations(const gt_table *all)
                     *latency = gt_table_column(all, GT_COL_COMM_LATENCY_MEAN),
                     *setting = gt_table_column(all, GT_COL_FULL_CONFIG);
     gt_comms_operations found = {.items = gt_alloc(all->row_count * sizeof *found.items),
-                                 .has_latencies = is_numeric(latency)};
+                                 .has_latencies = gt_column_is_number(latency)};
     for (size_t row = 0, end; row < all->row_count; row = end) {
         gt_comms_operation *operation = &found.items[found.count++];
-        bool counted = is_numeric(elements) && !gt_column_is_null(elements, row);
+        bool counted = gt_column_is_number(elements) && !gt_column_is_null(elements, row);
         *operation =
             (gt_comms_operation){.id = gt_interner_get(all->strings, id->texts[row]),
                                  .name = gt_interner_get(all->strings, name->texts[row]),
@@ -240,7 +224,7 @@ gt_table *gt_sweep_comms_settings(const gt_table *all)
     static const gt_aggregate sums[] = {
         {GT_NO_COL, GT_GROUP_SIZE, GT_COL_ROWS},
         {GT_COL_TOTAL_COMM_LATENCY_MS, GT_GROUP_SUM, GT_COL_TOTAL_COMM_LATENCY_MS}};
-    if (!is_numeric(gt_table_column(all, GT_COL_TOTAL_COMM_LATENCY_MS))) return NULL;
+    if (!gt_column_is_number(gt_table_column(all, GT_COL_TOTAL_COMM_LATENCY_MS))) return NULL;
     gt_table *settings = gt_table_group(all, (gt_col[]){GT_COL_FULL_CONFIG}, 1, sums, GT_LENGTH(sums),
                                         (gt_group_options){.sorted = true});
     gt_table_sort(settings, &(gt_sort_key){GT_COL_TOTAL_COMM_LATENCY_MS, false}, 1);

@@ -33,7 +33,7 @@ gt_table *gt_timeline_rows(const gt_setting_report *report)
     gt_table_select(rows, source_columns, SOURCE_COLUMNS);
     bool ok = rows->column_count == SOURCE_COLUMNS && rows->columns[TYPE].type == GT_TYPE_STRING;
     for (size_t c = TIME; ok && c < SOURCE_COLUMNS; c++) {
-        ok = rows->columns[c].type == GT_TYPE_INT || rows->columns[c].type == GT_TYPE_FLOAT;
+        ok = gt_column_is_number(&rows->columns[c]);
         if (ok && rows->columns[c].type == GT_TYPE_INT) gt_table_make_float(rows, c);
     }
     if (ok) return rows;
