@@ -10,9 +10,9 @@
 
 static const gt_option step_options[] = {
     {"phases", GT_OPTION_STRING, "PHASES", "decode_only,prefilldecode",
-     "pair blocks of these phases, separated by commas: decode_only, prefilldecode, prefill_only"},
+     "match blocks of these phases, separated by commas: decode_only, prefilldecode, prefill_only"},
     {"num_steps", GT_OPTION_INT, "N", "16",
-     "cut longer sequences into blocks of N steps; 0: pair whole sequences"},
+     "split longer sequences into blocks of N steps; 0: use whole sequences"},
 };
 static const gt_option_group step_group = {"Steps", step_options, GT_LENGTH(step_options)};
 
