@@ -9,7 +9,7 @@ import random
 import sys
 
 from tests.common.harness import Case, run_cases
-from tests.sweep import reference_decide, simulate_sweeps
+from tests.sweep import most_found, reference_decide, simulate_sweeps
 
 SWEEPS = 400
 
@@ -41,6 +41,16 @@ def check_found(programs):
         if right < 1 - at_most(1 - least):
             problems.append(f"{settings} settings, {repeats} repeats, {outliers:.0%} outliers: found in {right:.1%}")
     return problems
+
+
+def check_limit(programs):
+    """If noise is known to be equal, no test finds more than Student's; with unequal noise, the program is below the limit of all tests."""
+    true = -math.log(1 - 0.03) / simulate_sweeps.NOISE
+    limits = [most_found.most_found(2000, 5, 0, true, weights=weights) for weights in ((1, 0, 0), most_found.WEIGHTS)]
+    student = simulate_sweeps.plain_rates(simulate_sweeps.informed, 2000, 2, 5, 0, 0.03)[1]
+    _, right = simulate_sweeps.rates(programs, SWEEPS, 8, settings=2, repeats=5, noise="equal", outliers=0, difference=0.03)
+    problems = [] if abs(limits[0] - student) < 0.025 else [f"the limit is {limits[0]:.1%}, Student's test finds {student:.1%}"]
+    return problems + ([] if right < at_most(limits[1]) else [f"found in {right:.1%}, which cannot be more than {limits[1]:.1%}"])
 
 
 def check_one_run(programs):
@@ -128,7 +138,8 @@ def run_check(binary, _, check):
     return check(programs)
 
 
-CHECKS = (check_false_best, check_found, check_one_run, check_more, check_gates, check_noisy_loser, check_most_runs_are_outliers, check_reference)
+CHECKS = (check_false_best, check_found, check_limit, check_one_run, check_more, check_gates, check_noisy_loser, check_most_runs_are_outliers,
+          check_reference)
 
 
 if __name__ == "__main__":
