@@ -25,9 +25,9 @@ typedef struct event_counts {
         server_steps[GT_STEP_DETAILED + 1]; /* annotations of steps of an inference server, by their names */
     double first_us, last_us;
     int64_t first_step, last_step;
-    size_t listed; /* steps of a server or of generation with GPU work, also inferred ones */
+    size_t listed;      /* steps of a server or of generation with GPU work, also inferred ones */
     server_kind server; /* by the annotations of its steps */
-    bool is_short; /* they do not say how long the sequences are */
+    bool is_short;      /* they do not say how long the sequences are */
     bool is_jax, is_inferred, is_capture;
     int64_t capture_batch;
 } event_counts;

@@ -536,10 +536,11 @@ static void judge_listed_times(const gt_step_list *list, gt_trust *trust)
     }
     gt_free(steps);
     if (most < 0)
-        add_note(trust, "T10", 1,
-                 "Fewer than %d steps have the same phase, batch size and context length: how much steps vary is "
-                 "not judged.",
-                 STEPS_FOR_VARIATION);
+        add_note(
+            trust, "T10", 1,
+            "Fewer than %d steps have the same phase, batch size and context length: how much steps vary is "
+            "not judged.",
+            STEPS_FOR_VARIATION);
     else
         add(trust, "T10", most, 15, NO_LIMIT,
             "Among steps with the same phase, batch size and context length, the GPU works up to %.0f%% "

@@ -400,9 +400,10 @@ static void describe_others(const gt_report_options *options, gt_buffer *text)
 
 bool gt_report_options_describe(const gt_report_options *options, gt_trace_kind kind, gt_buffer *text)
 {
-    if (options->comparison_json_path || options->capture_folder || options->extension_file || options->serving_file ||
-        options->gpu_arch_json_path || options->check_kernels || options->pytorch.eager_trace_count ||
-        options->pytorch.reference_messages || getenv("GEMM_SIMULATOR_PATH"))
+    if (options->comparison_json_path || options->capture_folder || options->extension_file ||
+        options->serving_file || options->gpu_arch_json_path || options->check_kernels ||
+        options->pytorch.eager_trace_count || options->pytorch.reference_messages ||
+        getenv("GEMM_SIMULATOR_PATH"))
         return false;
     gt_buffer_add_format(text, GT_INDEX_REPORT "%d", (int)kind);
     const char *fields = (const char *)options;

@@ -168,7 +168,8 @@ static bool read_rocprof(gt_report *report, gt_stream *stream, const char *path,
     set_wanted(report);
     if (report->options.all_processes) read->wanted |= GT_WANT_ALL_PROCESSES;
     if (report->options.kernel_names == GT_KERNEL_NAMES_MANGLED)
-        return gt_fail(error, "%s: only exports of Nsight Systems have mangled names; omit --kernel_names mangled",
+        return gt_fail(error,
+                       "%s: only exports of Nsight Systems have mangled names; omit --kernel_names mangled",
                        gt_trace_title(path));
     read->full_names = report->options.rocprof.full_names;
     gt_rocprof *run =
@@ -533,8 +534,8 @@ static void make_both(pytorch_halves *halves)
     make_others(halves);
 }
 
-/* The steps, and the ops of the graphs that they replay, which become part of the trace. So it is linked here,
- * before both halves. */
+/* The steps, and the ops of the graphs that they replay, which become part of the trace. So it is linked
+ * here, before both halves. */
 static bool find_graphs(pytorch_halves *halves)
 {
     gt_report *report = halves->report;

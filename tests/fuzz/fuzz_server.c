@@ -24,7 +24,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bool any = false;
     for (int i = 0; i < GT_SERVER_METRICS; i++) {
         const gt_server_times *times = &run.times[i];
-        const double values[] = {times->requests, times->mean_ms, times->p50_ms, times->p90_ms, times->p99_ms};
+        const double values[] = {times->requests, times->mean_ms, times->p50_ms, times->p90_ms,
+                                 times->p99_ms};
         for (size_t k = 0; k < sizeof values / sizeof *values; k++) check(values[k]);
         any |= !isnan(times->mean_ms);
     }

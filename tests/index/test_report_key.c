@@ -34,7 +34,7 @@ static const char *const without_effect[] = {"threads",     "max_memory",  "csv_
                                              "no_csv_safe", "python_path", "extension_timeout"};
 /* With these a report depends on other files, and is not kept. */
 static const char *const with_files[] = {"gpu_arch_json_path", "comparison_json_path", "extension_file",
-                                         "eager_trace", "capture_folder", "serving"};
+                                         "eager_trace",        "capture_folder",       "serving"};
 
 static bool is_in(const char *name, const char *const *names, size_t count)
 {

@@ -31,8 +31,8 @@ gt_table *gt_serving_graph_replays(const gt_step_list *list, const gt_event_view
 /* What the first screens say of a phase. */
 typedef struct gt_phase_figures {
     gt_str phase;
-    double steps, time_pct, median_ms; /* median_ms: from one step to the next */
-    bool generates;                    /* the others are only of phases that generate tokens */
+    double steps, time_pct, median_ms;             /* median_ms: from one step to the next */
+    bool generates;                                /* the others are only of phases that generate tokens */
     double tokens_per_s, gap_pct, idle_inside_pct; /* idle between steps, and within them; of their time */
 } gt_phase_figures;
 /* From a row of serving_summary; false if it is not of a phase, or of steps without a time. */

@@ -17,7 +17,8 @@ static const gt_option report_options[] = {
      "without graphs; repeatable",
      .needs = "!no_graph_ops"},
     {"serving", GT_OPTION_STRING, "FILE", NULL,
-     "show the times to the first token and per output token in FILE next to the steps of the trace, and what "
+     "show the times to the first token and per output token in FILE next to the steps of the trace, and "
+     "what "
      "explains the difference (docs/serving.md): the JSON of `vllm bench serve --save-result` or SGLang's "
      "bench_serving, or the text of /metrics",
      .needs = "!no_extra_sheets"},

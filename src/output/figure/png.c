@@ -1,6 +1,8 @@
-/* Colours of 24 bits; each row is the difference from the row above, because plots are lines and areas of one colour.
+/* Colours of 24 bits; each row is the difference from the row above, because plots are lines and areas of one
+ * colour.
  *
- * Cairo's own writer tries five filters for each row and compresses with zlib: 82 % of the time of `sweep all`. */
+ * Cairo's own writer tries five filters for each row and compresses with zlib: 82 % of the time of `sweep
+ * all`. */
 #include "output/figure/png.h"
 
 #include "base/memory.h"
@@ -29,7 +31,8 @@ static void add_chunk(gt_buffer *png, const char type[4], const void *data, size
 
 static void add_header(gt_buffer *png, gt_pixels pixels)
 {
-    static const unsigned char format[] = {8, 2, 0, 0, 0}; /* bits, colours, and the only methods that PNG has */
+    static const unsigned char format[] = {8, 2, 0, 0,
+                                           0}; /* bits, colours, and the only methods that PNG has */
     gt_buffer header = {0};
     add_number(&header, pixels.width);
     add_number(&header, pixels.height);

@@ -87,8 +87,8 @@ void gt_launch_calls_add(gt_launch_calls *calls, int64_t id, uint64_t group, uin
 
 uint32_t gt_launch_calls_find(const gt_launch_calls *calls, int64_t id, uint64_t group, uint8_t gpu_kind)
 {
-    uint32_t place = calls->slots.count ? gt_id_slot(&calls->slots, id)
-                                        : gt_map_get(&calls->places, (uint64_t)id, group);
+    uint32_t place =
+        calls->slots.count ? gt_id_slot(&calls->slots, id) : gt_map_get(&calls->places, (uint64_t)id, group);
     if (place == GT_MAP_NONE) return GT_NO_EVENT;
     return calls->items[place].rows[gt_kind_is_gpu(gpu_kind) ? gpu_kind - GT_KIND_KERNEL : 0];
 }
