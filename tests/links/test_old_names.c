@@ -65,7 +65,8 @@ static void every_row_starts_something(void **state)
         }
         bool step = strncmp(row.starts, "sweep ", 6) == 0;
         bool exists = step ? find_step(row.starts + 6) != NULL
-                           : strcmp(row.starts, "madengine") == 0 || gt_command_find_by_old_name(row.starts);
+                           : strcmp(row.starts, "madengine") == 0 || gt_command_find(row.starts) ||
+                                 gt_command_find_by_old_name(row.starts);
         if (!exists) fail_msg("%s starts %s", row.path, row.starts);
     }
 }
