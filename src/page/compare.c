@@ -156,8 +156,39 @@ static void add_difference(gt_buffer *out, const gt_page_comparison *c, const gt
     gt_buffer_add_cstr(out, ".");
 }
 
+/* Of servers, the first row of phase_changes: "Decode steps of after take *1.2 ms* (20 %) longer than those
+ * of before with like batch and context. " */
+static void add_main_phase(gt_buffer *out, const gt_page_comparison *c, const gt_table *phases)
+{
+    pair_ns ns = {ns_at(phases, GT_COL_A_MS, 0), ns_at(phases, GT_COL_B_MS, 0)};
+    const char *name = text_at(phases, GT_COL_PHASE, 0), *note = text_at(phases, GT_COL_NOTE, 0);
+    int64_t delta_ns = ns.b - ns.a;
+    if (*note) {
+        gt_buffer_add_format(out, "The %s steps of ", name);
+        add_name(out, c->names[1]);
+        gt_buffer_add_cstr(out, " cannot be compared: ");
+        add_name(out, note);
+        gt_buffer_add_cstr(out, ". ");
+        return;
+    }
+    gt_buffer_add_format(out, "%c%s steps of ", name[0] - 'a' + 'A', name + 1);
+    add_name(out, c->names[1]);
+    gt_buffer_add_cstr(out, " take *");
+    if (delta_ns) {
+        gt_words_add_time(out, fabs((double)delta_ns));
+        gt_buffer_add_cstr(out, "* (");
+        gt_words_add_share(out, fabs((double)delta_ns), (double)ns.a);
+        gt_buffer_add_format(out, ") %s than those of ", delta_ns > 0 ? "longer" : "less");
+    } else {
+        gt_buffer_add_cstr(out, "as long* as those of ");
+    }
+    add_name(out, c->names[0]);
+    gt_buffer_add_cstr(out, " with like batch and context. Over the steps of all phases, ");
+}
+
 static void add_sentence(gt_buffer *out, const gt_page_comparison *c, const gt_table *waterfall)
 {
+    const gt_table *phases = gt_table_list_find(c->sheets, GT_SHEET_PHASE_CHANGES);
     for (size_t i = 0; i < 2; i++) {
         if (!c->distrust[i]) continue;
         gt_buffer_add_cstr(out, "*Do not trust* ");
@@ -165,6 +196,7 @@ static void add_sentence(gt_buffer *out, const gt_page_comparison *c, const gt_t
         gt_buffer_add_cstr(out, ". ");
     }
     if (waterfall) {
+        if (phases) add_main_phase(out, c, phases);
         add_difference(out, c, waterfall);
         return;
     }
@@ -236,13 +268,26 @@ static void add_roofline_tile(gt_json_writer *w, const gt_page_comparison *c)
         add_share_tile(w, "roofline", "of the roofline", shares[0], shares[1]);
 }
 
+static void add_phase_tile(gt_json_writer *w, const gt_table *phases)
+{
+    char *label = gt_format("%s step", text_at(phases, GT_COL_PHASE, 0));
+    add_time_tile(w, "phase", label, (pair_ns){ns_at(phases, GT_COL_A_MS, 0), ns_at(phases, GT_COL_B_MS, 0)});
+    gt_free(label);
+}
+
 static void put_tiles(gt_json_writer *w, const gt_page_comparison *c, const gt_table *waterfall,
                       const gt_table *parts)
 {
+    const gt_table *phases = gt_table_list_find(c->sheets, GT_SHEET_PHASE_CHANGES);
     gt_json_put_open(w, "tiles", '[');
     if (waterfall && parts) {
         pair_ns whole = whole_of(waterfall), idle = sum_of(parts, "idle");
-        add_time_tile(w, "step", is_per_step(waterfall) ? "step time" : "time", whole);
+        if (phases && !*text_at(phases, GT_COL_NOTE, 0)) add_phase_tile(w, phases);
+        add_time_tile(w, "step",
+                      phases                   ? "mean of all steps"
+                      : is_per_step(waterfall) ? "step time"
+                                               : "time",
+                      whole);
         if (whole.a > 0 && whole.b > 0)
             add_share_tile(w, "busy", "GPU busy", 100 * (1 - (double)idle.a / (double)whole.a),
                            100 * (1 - (double)idle.b / (double)whole.b));

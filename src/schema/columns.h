@@ -567,15 +567,19 @@
 
 /* ---- Comparison of reports and its gate ---- */
 
+#define GT_COL_A_ALIKE              GT_COL("a_alike")
 #define GT_COL_A_CALLS              GT_COL("a_calls")
 #define GT_COL_A_DETAIL             GT_COL("a_detail")
 #define GT_COL_A_KERNELS            GT_COL("a_kernels")
 #define GT_COL_A_MS                 GT_COL("a_ms")
+#define GT_COL_A_STEPS              GT_COL("a_steps")
 #define GT_COL_BASELINE             GT_COL("baseline")
+#define GT_COL_B_ALIKE              GT_COL("b_alike")
 #define GT_COL_B_CALLS              GT_COL("b_calls")
 #define GT_COL_B_DETAIL             GT_COL("b_detail")
 #define GT_COL_B_KERNELS            GT_COL("b_kernels")
 #define GT_COL_B_MS                 GT_COL("b_ms")
+#define GT_COL_B_STEPS              GT_COL("b_steps")
 #define GT_COL_CALLS_MS             GT_COL("calls_ms")
 #define GT_COL_COLUMN               GT_COL("column")
 #define GT_COL_CONDITION            GT_COL("condition")
@@ -590,6 +594,7 @@
 #define GT_COL_ROW                  GT_COL("row")
 #define GT_COL_SHEET                GT_COL("sheet")
 #define GT_COL_SPEED_MS             GT_COL("speed_ms")
+#define GT_COL_TIME_KIND            GT_COL("time")
 #define GT_COL_TOTAL_KERNEL_TIME_US GT_COL("Total Kernel Time (µs)")
 #define GT_COL_VARIANT              GT_COL("variant")
 #define GT_COL_WHAT                 GT_COL("what")

@@ -140,6 +140,7 @@
 #define GT_SHEET_CONV_FWD           GT_SHEET("CONV_fwd")
 #define GT_SHEET_FAIL_IF            GT_SHEET("fail_if")
 #define GT_SHEET_GEMM               GT_SHEET("GEMM")
+#define GT_SHEET_PHASE_CHANGES      GT_SHEET("phase_changes")
 #define GT_SHEET_SDPA_BWD           GT_SHEET("SDPA_bwd")
 #define GT_SHEET_SDPA_FWD           GT_SHEET("SDPA_fwd")
 #define GT_SHEET_STEP_TIMES         GT_SHEET("step_times")

@@ -93,7 +93,7 @@ gt_table *gt_compare_split(const gt_merged *merged, gt_sheet name, gt_split_kind
  *     TOTAL OP NUMBER[%]                     step_ms > 5%, idle_data_ms > 0.5
  *
  * is a condition on the waterfall of two traces (report/compare/waterfall.c), which also checks those on its
- * rows. A total ends with _ms. */
+ * rows. A total ends with _ms, or is the step time of a server's phase, step_ms_decode. */
 
 typedef enum gt_gate_op { GT_GATE_ABOVE, GT_GATE_AT_LEAST, GT_GATE_BELOW, GT_GATE_AT_MOST } gt_gate_op;
 

@@ -79,12 +79,18 @@ static bool parse_limit(gt_gate *gate, const char *at)
     return *skip_spaces(at + gate->percent) == 0;
 }
 
-/* "step_ms" alone is a total of the waterfall. */
+/* "step_ms" alone is a total of the waterfall; so is "step_ms_decode", of a server. */
+static bool is_total(const char *name)
+{
+    static const char suffix[] = "_ms", of_phase[] = "step_ms_";
+    size_t len = strlen(name), suffix_len = strlen(suffix);
+    return (len > suffix_len && strcmp(name + len - suffix_len, suffix) == 0) ||
+           strncmp(name, of_phase, strlen(of_phase)) == 0;
+}
+
 static bool parse_total(gt_gate *gate, const char *at)
 {
-    static const char suffix[] = "_ms";
-    size_t len = strlen(gate->sheet), suffix_len = strlen(suffix);
-    if (len <= suffix_len || strcmp(gate->sheet + len - suffix_len, suffix) != 0) return false;
+    if (!is_total(gate->sheet)) return false;
     gate->is_total = gate->exact_row = true;
     gate->row = gate->sheet;
     gate->sheet = gt_strdup(GT_SHEET_WATERFALL.name);

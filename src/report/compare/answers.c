@@ -97,6 +97,7 @@ void gt_compare_json(const gt_compare_report *reports, size_t count, const gt_ta
     } else {
         put_rows(&w, "differences", gt_table_list_find(tables, GT_SHEET_DIFFERENCES));
         put_rows(&w, "step_times", gt_table_list_find(tables, GT_SHEET_STEP_TIMES));
+        put_rows(&w, "phase_changes", gt_table_list_find(tables, GT_SHEET_PHASE_CHANGES));
         put_waterfalls(&w, gt_table_list_find(tables, GT_SHEET_WATERFALL));
         put_rows(&w, "fail_if", gt_table_list_find(tables, GT_SHEET_FAIL_IF));
         gt_answers_put_sheets(&w, sheets);
@@ -203,6 +204,34 @@ static void add_times(gt_buffer *out, const gt_table *sheet)
     if (sheet) gt_buffer_add_cstr(out, "\n");
 }
 
+static void add_phases(gt_buffer *out, const gt_table *sheet)
+{
+    if (!sheet) return;
+    gt_buffer_add_cstr(
+        out, "### Steps with like batch and context\n\n| | phase | before, ms | after, ms | % | steps "
+             "|\n|---|---|---:|---:|---:|---|\n");
+    for (size_t row = 0; row < sheet->row_count; row++) {
+        const char *note = gt_compare_text(sheet, GT_COL_NOTE, row);
+        gt_buffer_add_cstr(out, "| ");
+        escape(out, gt_compare_text(sheet, GT_COL_REPORT, row));
+        gt_buffer_add_format(out, " | %s | ", gt_compare_text(sheet, GT_COL_PHASE, row));
+        if (!*note)
+            gt_buffer_add_format(out, "%.3f | %.3f | %+.1f | ", gt_compare_number(sheet, GT_COL_A_MS, row),
+                                 gt_compare_number(sheet, GT_COL_B_MS, row),
+                                 gt_compare_number(sheet, GT_COL_PCT, row));
+        else
+            gt_buffer_add_cstr(out, "| | | ");
+        if (!*note)
+            gt_buffer_add_format(
+                out, "%.0f of %.0f, %.0f of %.0f", gt_compare_number(sheet, GT_COL_A_ALIKE, row),
+                gt_compare_number(sheet, GT_COL_A_STEPS, row), gt_compare_number(sheet, GT_COL_B_ALIKE, row),
+                gt_compare_number(sheet, GT_COL_B_STEPS, row));
+        escape(out, note);
+        gt_buffer_add_cstr(out, " |\n");
+    }
+    gt_buffer_add_cstr(out, "\n");
+}
+
 static void add_met(gt_buffer *out, const gt_table *met)
 {
     gt_buffer_add_cstr(out, met->row_count ? "### Met conditions\n\n" : "No condition is met.\n");
@@ -235,6 +264,7 @@ void gt_compare_markdown(const gt_compare_report *reports, size_t count, const g
         escape(out, reports[i].distrust);
         gt_buffer_add_cstr(out, "\n\n");
     }
+    add_phases(out, gt_table_list_find(tables, GT_SHEET_PHASE_CHANGES));
     add_differences(out, gt_table_list_find(tables, GT_SHEET_DIFFERENCES));
     add_times(out, gt_table_list_find(tables, GT_SHEET_STEP_TIMES));
     if (!sheet)

@@ -90,8 +90,17 @@ bool gt_compare_tables(const gt_compare_report *reports, size_t count, const gt_
 bool gt_compare_waterfall(const gt_compare_report *reports, size_t count, const gt_compare_options *options,
                           gt_interner *strings, gt_table_list *tables, size_t *sheets_met, gt_table *met,
                           char **why_not, gt_error *error);
-/* Whether a condition may be on this total, such as "step_ms". */
+/* Whether a condition may be on this total, such as "step_ms" or "step_ms_decode". */
 bool gt_compare_has_total(const char *name);
+
+/* ---- servers (phases.c) ---- */
+
+/* The sheet phase_changes without rows. */
+gt_table *gt_phase_changes_new(gt_interner *strings);
+/* Adds a row per phase, that of the main phase first; none if not both are of servers. */
+void gt_phase_changes_add(gt_table *sheet, const gt_compare_report *base, const gt_compare_report *variant);
+/* Whether a report is of a server. */
+bool gt_compare_serves(const gt_compare_report *report);
 
 /* Cells of these sheets, whose columns must exist. */
 static inline const char *gt_compare_text(const gt_table *sheet, gt_col column, size_t row)

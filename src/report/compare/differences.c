@@ -2,15 +2,17 @@
  * is compared; and whether a single step makes the difference of two means.
  *
  *     differences   one row per variant and thing that differs
- *         report, what              GPU, batch, shapes, dtype, steps
+ *         report, what              GPU, batch, shapes, dtype, steps; phases of servers
  *         baseline, variant         what it is in either
  *         text                      how much of the time it is about
- *     step_times    one row per trace with steps: their number, mean_ms, median_ms, min_ms, max_ms, note
+ *     step_times    one row per trace with steps: their number, mean_ms, median_ms, min_ms, max_ms, note.
+ *                   Not of servers, whose steps differ by their work (phases.c)
  *
  * GPU and steps are in the sheet overview, which reports have, too. Shapes and types are those of the kernels
  * in the window of traces; only ops count that both traces have. */
 #include "report/compare/compare.h"
 
+#include "analysis/serving/step_list.h"
 #include "base/buffer.h"
 #include "base/map.h"
 #include "base/memory.h"
@@ -47,6 +49,50 @@ static void compare_fact(gt_table *sheet, const gt_compare_report *a, const gt_c
     if (known && strcmp(of_a, of_b) != 0) add_difference(sheet, b->tag, what, of_a, of_b, text);
     gt_free(of_a);
     gt_free(of_b);
+}
+
+/* ---- steps of servers ---- */
+
+/* The number of steps of each phase as text, "30 prefill, 96 decode". */
+static void count_phases(const gt_compare_report *report, double counts[GT_SERVING_PHASES], gt_buffer *text)
+{
+    for (gt_serving_phase phase = 0; phase < GT_SERVING_PHASES; phase++) {
+        char *name = gt_format("steps_%s", gt_serving_phase_name(phase));
+        char *count = gt_compare_fact(report, name);
+        counts[phase] = count ? strtod(count, NULL) : 0;
+        if (counts[phase] > 0)
+            gt_buffer_add_format(text, "%s%.0f %s", text->len ? ", " : "", counts[phase],
+                                 gt_serving_phase_name(phase));
+        gt_free(name);
+        gt_free(count);
+    }
+}
+
+/* Whether a phase has another share of the steps. */
+static bool is_other_mix(const double a[GT_SERVING_PHASES], const double b[GT_SERVING_PHASES])
+{
+    static const double notable = 0.05;
+    double of_a = 0, of_b = 0;
+    bool differs = false;
+    for (size_t i = 0; i < GT_SERVING_PHASES; i++) of_a += a[i], of_b += b[i];
+    for (size_t i = 0; i < GT_SERVING_PHASES && of_a > 0 && of_b > 0; i++)
+        differs = differs || fabs(a[i] / of_a - b[i] / of_b) > notable;
+    return differs;
+}
+
+static void compare_phases(gt_table *sheet, const gt_compare_report *a, const gt_compare_report *b)
+{
+    double counts[2][GT_SERVING_PHASES];
+    gt_buffer texts[2] = {0};
+    count_phases(a, counts[0], &texts[0]);
+    count_phases(b, counts[1], &texts[1]);
+    if (is_other_mix(counts[0], counts[1]))
+        add_difference(sheet, b->tag, "phases", gt_buffer_str(&texts[0]).bytes,
+                       gt_buffer_str(&texts[1]).bytes,
+                       "the waterfall is a mean over the steps of all phases, so it shows this, too; only "
+                       "phase_changes compares like steps");
+    gt_buffer_free(&texts[0]);
+    gt_buffer_free(&texts[1]);
 }
 
 /* ---- what kernels of both traces work on ---- */
@@ -349,7 +395,7 @@ static void add_times(gt_table *sheet, const gt_compare_report *report, const gt
 {
     enum { REPORT_TAG, STEPS, MEAN, MEDIAN, MIN, MAX, NOTE };
     const gt_step_parts *parts = report->parts;
-    if (!parts || !parts->time_count) return;
+    if (!parts || !parts->time_count || gt_compare_serves(report)) return;
     size_t row = gt_table_add_row(sheet), count = parts->time_count;
     double least = parts->times_ns[0], most = least;
     for (size_t i = 0; i < count; i++) {
@@ -406,12 +452,13 @@ void gt_compare_differences(const gt_compare_report *reports, size_t count, gt_i
         compare_types(differences, reports[i].tag, &types);
         compare_fact(differences, base, &reports[i], "steps", "steps",
                      "the waterfall is per step, but other sheets have sums over all steps");
+        compare_phases(differences, base, &reports[i]);
         add_times(times, &reports[i], base);
         free_tally(&shapes);
         free_tally(&types);
     }
-    for (size_t i = 0; i < count; i++)
-        has_several = has_several || (reports[i].parts && reports[i].parts->time_count > 1);
+    for (size_t i = 0; i < times->row_count; i++)
+        has_several = has_several || gt_table_column(times, GT_COL_STEPS)->ints[i] > 1;
     add_or_drop(tables, differences, differences->row_count > 0);
     add_or_drop(tables, times, has_several);
 }
@@ -441,6 +488,18 @@ void gt_compare_print_differences(const gt_terminal *terminal, const gt_table_li
         {GT_COL_REPORT, NULL, 0, NULL},  {GT_COL_STEPS, "measured", 0, NULL},
         {GT_COL_MEAN_MS, NULL, 3, NULL}, {GT_COL_MEDIAN_MS, NULL, 3, NULL},
         {GT_COL_MIN_MS, NULL, 3, NULL},  {GT_COL_MAX_MS, NULL, 3, NULL}};
+    static const gt_terminal_column of_phases[] = {{GT_COL_REPORT, NULL, 0, NULL},
+                                                   {GT_COL_PHASE, NULL, 0, NULL},
+                                                   {GT_COL_A_STEPS, "A steps", 0, NULL},
+                                                   {GT_COL_A_ALIKE, "alike", 0, NULL},
+                                                   {GT_COL_B_STEPS, "B steps", 0, NULL},
+                                                   {GT_COL_B_ALIKE, "alike", 0, NULL},
+                                                   {GT_COL_A_MS, "A ms", 3, NULL},
+                                                   {GT_COL_B_MS, "B ms", 3, NULL},
+                                                   {GT_COL_PCT, "%", 1, "%"}};
+    print_sheet(terminal, "Steps with like batch and context, by phase; A is the baseline",
+                gt_table_list_find(tables, GT_SHEET_PHASE_CHANGES), of_phases, GT_LENGTH(of_phases),
+                GT_COL_NOTE);
     print_sheet(terminal, "Not the same work: times differ for these reasons, too",
                 gt_table_list_find(tables, GT_SHEET_DIFFERENCES), of_differences, GT_LENGTH(of_differences),
                 GT_COL_TEXT);

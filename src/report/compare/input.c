@@ -4,6 +4,7 @@
  */
 #include "report/compare/compare.h"
 
+#include "analysis/serving/sheets.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "findings/findings.h"
@@ -63,7 +64,8 @@ static gt_schedule *schedule_of(const gt_report *report)
     }
 }
 
-/* Without a report there are no findings, but the verdict is wanted: makes their sheets. */
+/* Without a report there are no findings, but the verdict and the steps of a server are wanted: makes their
+ * sheets. */
 static void judge(gt_report *report, gt_schedule *schedule, gt_compare_report *to)
 {
     const gt_trace_facts *facts = report->kind == GT_TRACE_PYTORCH ? gt_report_events(report)->facts : NULL;
@@ -73,6 +75,8 @@ static void judge(gt_report *report, gt_schedule *schedule, gt_compare_report *t
         gt_findings_of_schedule(schedule, &(gt_findings_options){.is_cut_off = is_cut_off});
     to->parts = gt_step_parts_new(schedule, findings->idle);
     gt_findings_add_sheets(findings, &report->tables);
+    if (schedule->listed)
+        gt_table_list_add(&report->tables, gt_serving_steps(schedule->listed, gt_report_events(report)));
     gt_findings_free(findings);
 }
 

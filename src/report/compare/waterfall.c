@@ -136,11 +136,6 @@ static gt_cause find_cause(const char *name)
     return cause;
 }
 
-bool gt_compare_has_total(const char *name)
-{
-    return find_total(name) || find_cause(name) < GT_CAUSES;
-}
-
 /* What a condition is about takes in both traces, and what it adds to the step. These differ if a kernel is
  * both slower and called more often: then `delta_ns` is only one of the reasons. */
 typedef struct change {
@@ -222,29 +217,116 @@ static void check_contributions(gt_gate *gate, const gt_waterfall *w, const char
     if (gate->rows_checked == checked) check_missing(gate, w, report, met);
 }
 
-static bool check_gate(gt_gate *gate, const gt_waterfall *w, const char *report, gt_table *met,
-                       gt_error *error)
+/* ---- conditions on the step time ----
+ *
+ * Steps of servers are compared phase by phase (phases.c). A trace without steps has no step time: that of
+ * its window depends on how long was recorded. */
+
+#define STEP_TOTAL "step" TOTAL_SUFFIX
+
+/* "step_ms_decode": "decode"; "step_ms": ""; NULL: another total. */
+static const char *phase_of_total(const char *name)
 {
+    size_t len = strlen(STEP_TOTAL);
+    if (strncmp(name, STEP_TOTAL, len) != 0 || (name[len] && name[len] != '_')) return NULL;
+    return name[len] ? name + len + 1 : name + len;
+}
+
+static bool is_phase(const char *name)
+{
+    gt_serving_phase phase = 0;
+    while (phase < GT_SERVING_PHASES && strcmp(gt_serving_phase_name(phase), name) != 0) phase++;
+    return phase < GT_SERVING_PHASES;
+}
+
+bool gt_compare_has_total(const char *name)
+{
+    const char *phase = phase_of_total(name);
+    return find_total(name) || find_cause(name) < GT_CAUSES || (phase && is_phase(phase));
+}
+
+/* A baseline and a variant. */
+typedef struct pair {
+    const gt_compare_report *base, *variant;
+    const gt_waterfall *waterfall;
+    const gt_table *phases; /* its rows of phase_changes are those from ... */
+    size_t first_phase;     /* ... to the end; none: not both are of servers */
+} pair;
+
+static bool refuse(const gt_gate *gate, gt_error *error, const char *why)
+{
+    return gt_fail(error, "--fail_if '%.300s': %s", gate->condition, why);
+}
+
+static bool check_phase(gt_gate *gate, const pair *p, const char *phase, gt_table *met, gt_error *error)
+{
+    size_t row = p->first_phase;
+    while (*phase && row < p->phases->row_count &&
+           strcmp(gt_compare_text(p->phases, GT_COL_PHASE, row), phase) != 0)
+        row++;
+    if (row == p->phases->row_count)
+        return gt_fail(error, "--fail_if '%.300s': neither %s nor %s has %s steps", gate->condition,
+                       p->base->path, p->variant->path, phase);
+    const char *note = gt_compare_text(p->phases, GT_COL_NOTE, row);
+    if (*note) return refuse(gate, error, note);
+    double a_ms = gt_compare_number(p->phases, GT_COL_A_MS, row);
+    gt_gate_compare(gate,
+                    &(gt_gate_values){.report = p->variant->tag,
+                                      .sheet = GT_SHEET_PHASE_CHANGES.name,
+                                      .row = gt_compare_text(p->phases, GT_COL_PHASE, row),
+                                      .column = GT_COL_DELTA_MS.name,
+                                      .baseline = a_ms,
+                                      .variant = gt_compare_number(p->phases, GT_COL_B_MS, row),
+                                      .diff = gt_compare_number(p->phases, GT_COL_DELTA_MS, row),
+                                      .whole = a_ms},
+                    met);
+    return true;
+}
+
+static bool check_step_time(gt_gate *gate, const pair *p, const char *phase, gt_table *met, gt_error *error)
+{
+    bool a_serves = gt_compare_serves(p->base), b_serves = gt_compare_serves(p->variant);
+    if (a_serves != b_serves)
+        return gt_fail(error, "--fail_if '%.300s': %s has steps of a server, but %s has none",
+                       gate->condition, (a_serves ? p->base : p->variant)->path,
+                       (a_serves ? p->variant : p->base)->path);
+    if (a_serves) return check_phase(gate, p, phase, met, error);
+    if (*phase) return refuse(gate, error, "the steps of a training loop have no phases");
+    if (!p->waterfall->has_steps[0])
+        return gt_fail(
+            error,
+            "--fail_if '%.300s': %s has no steps, and how long it was recorded is no step time; use "
+            "a condition on its kernels, such as kernels_ms",
+            gate->condition, p->base->path);
+    change of = change_of_total(p->waterfall, gate->row);
+    check_change(gate, p->waterfall, p->variant->tag, gate->row, &of, met);
+    return true;
+}
+
+static bool check_gate(gt_gate *gate, const pair *p, gt_table *met, gt_error *error)
+{
+    const char *phase = gate->is_total ? phase_of_total(gate->row) : NULL;
     if (!gate->is_total && gate->column && strcmp(gate->column, GT_COL_DELTA_MS.name) != 0)
         return gt_fail(error, "'%.200s': conditions on the waterfall are on its column %s", gate->condition,
                        GT_COL_DELTA_MS.name);
+    if (phase) return check_step_time(gate, p, phase, met, error);
     if (gate->is_total) {
-        change of = change_of_total(w, gate->row);
-        check_change(gate, w, report, gate->row, &of, met);
+        change of = change_of_total(p->waterfall, gate->row);
+        check_change(gate, p->waterfall, p->variant->tag, gate->row, &of, met);
     } else {
-        check_contributions(gate, w, report, met);
+        check_contributions(gate, p->waterfall, p->variant->tag, met);
     }
     return true;
 }
 
-static bool check_gates(const gt_compare_options *options, size_t *sheets_met, const gt_waterfall *w,
-                        const char *report, gt_table *met, gt_error *error)
+static bool check_gates(const gt_compare_options *options, size_t *sheets_met, const pair *p, gt_table *met,
+                        gt_error *error)
 {
     for (size_t i = 0; i < options->gate_count; i++) {
         gt_gate *gate = &options->gates[i];
         if (strcmp(gate->sheet, GT_SHEET_WATERFALL.name) != 0) continue;
         sheets_met[i]++;
-        if (!check_gate(gate, w, report, met, error)) return false;
+        if (!check_gate(gate, p, met, error)) return false;
     }
     return true;
 }
@@ -256,6 +338,7 @@ bool gt_compare_waterfall(const gt_compare_report *reports, size_t count, const 
                           char **why_not, gt_error *error)
 {
     gt_table *rows = gt_waterfall_sheet_new(strings), *parts = gt_waterfall_parts_sheet_new(strings);
+    gt_table *phases = gt_phase_changes_new(strings);
     bool ok = true;
     *why_not = NULL;
     for (size_t i = 1; i < count && ok; i++) {
@@ -268,7 +351,9 @@ bool gt_compare_waterfall(const gt_compare_report *reports, size_t count, const 
             gt_waterfall *w = gt_waterfall_new(s.base, s.variant, strings);
             gt_waterfall_sheet_add(rows, w, reports[0].tag, reports[i].tag);
             gt_waterfall_parts_sheet_add(parts, w, reports[i].tag);
-            ok = check_gates(options, sheets_met, w, reports[i].tag, met, error);
+            const pair p = {&reports[0], &reports[i], w, phases, phases->row_count};
+            gt_phase_changes_add(phases, &reports[0], &reports[i]);
+            ok = check_gates(options, sheets_met, &p, met, error);
             gt_waterfall_free(w);
         } else if (!*why_not) {
             *why_not = reason;
@@ -277,13 +362,13 @@ bool gt_compare_waterfall(const gt_compare_report *reports, size_t count, const 
         gt_free(reason);
         for (size_t side = 0; side < 2; side++) gt_step_parts_free(s.own[side]);
     }
-    if (ok && rows->row_count) {
-        gt_table_list_add(tables, rows);
-        gt_table_list_add(tables, parts);
-        return true;
+    gt_table *const sheets[] = {phases, rows, parts};
+    for (size_t i = 0; i < GT_LENGTH(sheets); i++) {
+        if (ok && sheets[i]->row_count)
+            gt_table_list_add(tables, sheets[i]);
+        else
+            gt_table_free(sheets[i]);
     }
-    gt_table_free(rows);
-    gt_table_free(parts);
     return ok;
 }
 
