@@ -84,11 +84,11 @@ static void add_step_note(const gt_page_measures *m, gt_buffer *out)
     }
 }
 
-/* Of a server: "medians: prefill 3.73 ms, decode 650 µs; 3,537 tokens/s". False: it is none. */
-static bool add_phases(const gt_table_list *sheets, gt_buffer *out)
+/* Of a server: "; medians: prefill 3.73 ms, decode 650 µs; 3,537 tokens/s". */
+static void add_phases(const gt_table_list *sheets, gt_buffer *out)
 {
     const gt_table *summary = gt_table_list_find(sheets, GT_SHEET_SERVING_SUMMARY);
-    const char *before = "medians: ";
+    const char *before = "; medians: ";
     double tokens = 0;
     for (size_t row = 0; summary && row < summary->row_count; row++) {
         gt_phase_figures f;
@@ -103,7 +103,6 @@ static bool add_phases(const gt_table_list *sheets, gt_buffer *out)
         gt_words_add_count(out, (uint64_t)(tokens + .5));
         gt_buffer_add_cstr(out, " tokens/s");
     }
-    return out->len > 0;
 }
 
 static void add_step_tile(gt_json_writer *w, const gt_page_measures *m, const gt_table_list *sheets,
@@ -115,11 +114,12 @@ static void add_step_tile(gt_json_writer *w, const gt_page_measures *m, const gt
     if (!m->has_steps) {
         gt_buffer_add_cstr(detail, "the window; the trace has ");
         add_step_note(m, detail);
-    } else if (!add_phases(sheets, detail) && m->window_steps > 1) {
+    } else if (m->window_steps > 1) {
         gt_buffer_add_cstr(detail, "mean of ");
         gt_words_add_count(detail, (uint64_t)m->window_steps);
         gt_buffer_add_cstr(detail, " steps");
-    } else if (!detail->len) {
+        add_phases(sheets, detail);
+    } else {
         gt_buffer_add_cstr(detail, "one step");
     }
     if (m->capture_ms > 0) {

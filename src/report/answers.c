@@ -84,6 +84,12 @@ const char *gt_answers_text(const gt_answers *a, const char *name)
     return overview && row < overview->row_count ? gt_answers_cell(overview, GT_COL_TEXT, row).bytes : "";
 }
 
+double gt_answers_recorded_ms(const gt_answers *a)
+{
+    double recorded_ms = gt_answers_number(a, "recorded_ms"); /* not of ranks */
+    return isnan(recorded_ms) ? gt_answers_number(a, "step_ms") : recorded_ms;
+}
+
 const char *gt_answers_device_note(const gt_answers *a)
 {
     return *gt_answers_text(a, "device_by") ? GT_BY_PROPERTIES : "";
@@ -131,7 +137,7 @@ bool gt_answers_any_important(const gt_answers *a)
 void gt_answers_add_unimportant(const gt_answers *a, gt_buffer *out)
 {
     static const double idle_share = 0.1;
-    double idle_ms = gt_answers_number(a, "idle_ms"), step_ms = gt_answers_number(a, "step_ms");
+    double idle_ms = gt_answers_number(a, "idle_ms"), step_ms = gt_answers_recorded_ms(a);
     gt_page_source source = {.sheets = a->tables};
     gt_page_measures measures = gt_page_measures_find(&source);
     gt_buffer limit = {0};
@@ -259,7 +265,7 @@ static void add_name(gt_buffer *line, const gt_terminal *terminal, gt_str name, 
 
 static void print_header(const gt_answers *a, const gt_terminal *terminal)
 {
-    double steps = gt_answers_number(a, "steps"), step_ms = gt_answers_number(a, "step_ms");
+    double steps = gt_answers_number(a, "steps"), step_ms = gt_answers_recorded_ms(a);
     double busy_ms = gt_answers_number(a, "busy_ms"), devices = gt_answers_number(a, "device_count");
     const char *device = gt_answers_text(a, "device");
     gt_buffer names = {0};
@@ -410,7 +416,7 @@ static void print_more(const gt_table *findings, size_t shown, const gt_terminal
 static void print_findings(const gt_answers *a, const gt_terminal *terminal, const gt_answers_limits *limits)
 {
     const gt_table *findings = gt_answers_sheet(a, GT_SHEET_FINDINGS);
-    if (gt_answers_number(a, "step_ms") > 0 && !gt_answers_any_important(a)) {
+    if (gt_answers_recorded_ms(a) > 0 && !gt_answers_any_important(a)) {
         gt_buffer line = {0};
         gt_answers_add_unimportant(a, &line);
         print_line(terminal, INDENT, SENTENCE_LINES, "%s", gt_buffer_str(&line).bytes);
@@ -444,7 +450,7 @@ static void print_idle(const gt_answers *a, const gt_terminal *terminal)
 
 void gt_answers_print_ranks(const gt_answers *a, const gt_terminal *terminal, const gt_answers_limits *limits)
 {
-    double step_ms = gt_answers_number(a, "step_ms"), busy_ms = gt_answers_number(a, "busy_ms");
+    double step_ms = gt_answers_recorded_ms(a), busy_ms = gt_answers_number(a, "busy_ms");
     double nodes = gt_answers_number(a, "nodes");
     char on_nodes[48] = "";
     if (nodes > 1) snprintf(on_nodes, sizeof on_nodes, " on %.0f nodes", nodes);

@@ -72,6 +72,9 @@ gt_str gt_answers_trace(const gt_answers *answers);
 /* The fact with this name in the sheet overview; NaN or "" if there is none. */
 double gt_answers_number(const gt_answers *answers, const char *name);
 const char *gt_answers_text(const gt_answers *answers, const char *name);
+/* The recorded time per step, whatever its phase, or of the window if there are no steps: what busy_ms and
+ * idle_ms add up to. NaN: unknown. */
+double gt_answers_recorded_ms(const gt_answers *answers);
 /* What is said after the name of the device: "", or that it was found by its properties. */
 const char *gt_answers_device_note(const gt_answers *answers);
 /* What times are of: "per step", or without steps "in the window". */

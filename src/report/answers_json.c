@@ -48,7 +48,7 @@ static void put_facts(gt_json_writer *w, const gt_answers *a)
 {
     static const struct {
         const char *name;
-        enum { TEXT, TEXT_OR_NULL, COUNT, NUMBER } type;
+        enum { TEXT, TEXT_OR_NULL, COUNT, NUMBER, STEP_TIME, RECORDED } type;
     } facts[] = {{"device", TEXT},
                  {"device_by", TEXT_OR_NULL},
                  {"device_count", COUNT},
@@ -58,7 +58,8 @@ static void put_facts(gt_json_writer *w, const gt_answers *a)
                  {"per", TEXT},
                  {"window_ns", COUNT},
                  {"capture_ms", NUMBER},
-                 {"step_ms", NUMBER},
+                 {"step_ms", STEP_TIME},
+                 {"recorded_ms", RECORDED},
                  {"busy_ms", NUMBER},
                  {"idle_ms", NUMBER},
                  {"model_step_ms", NUMBER},
@@ -66,16 +67,19 @@ static void put_facts(gt_json_writer *w, const gt_answers *a)
                  {"replay_error_pct", NUMBER},
                  {"launch_latency_us", NUMBER},
                  {"idle_sum_error_us", NUMBER}};
+    double recorded_ms = gt_answers_recorded_ms(a);
     for (size_t i = 0; i < GT_LENGTH(facts); i++) {
         const char *text = gt_answers_text(a, facts[i].name);
+        double number = gt_answers_number(a, facts[i].name);
+        bool is_recorded = facts[i].type == RECORDED || (facts[i].type == STEP_TIME && isnan(number));
         if (facts[i].type == TEXT || (facts[i].type == TEXT_OR_NULL && *text))
             gt_json_put_cstr(w, facts[i].name, text);
         else if (facts[i].type == TEXT_OR_NULL)
             gt_json_put_cstr(w, facts[i].name, NULL);
         else if (facts[i].type == COUNT)
-            put_count(w, facts[i].name, gt_answers_number(a, facts[i].name));
+            put_count(w, facts[i].name, number);
         else
-            gt_json_put_real(w, facts[i].name, gt_answers_number(a, facts[i].name));
+            gt_json_put_real(w, facts[i].name, is_recorded ? recorded_ms : number);
     }
     gt_json_put_open(w, "overhead_us", '{');
     gt_json_put_real(w, "python", gt_answers_number(a, "overhead_python_us"));

@@ -56,7 +56,7 @@ static void add_ranks(gt_buffer *out, const gt_answers *a)
 
 static void add_header(gt_buffer *out, const gt_answers *a)
 {
-    double step_ms = gt_answers_number(a, "step_ms"), busy_ms = gt_answers_number(a, "busy_ms");
+    double step_ms = gt_answers_recorded_ms(a), busy_ms = gt_answers_number(a, "busy_ms");
     double capture_ms = gt_answers_number(a, "capture_ms");
     gt_buffer_add_cstr(out, "## GPU report: ");
     gt_answers_escape(out, gt_answers_trace(a));

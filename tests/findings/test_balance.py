@@ -67,7 +67,7 @@ def check(document, raw):
     assert calls == causes, (calls, causes)
     assert document["idle_sum_error_us"] == 0
     assert round(document["idle_ms"] * 1e6 * steps) == sum(idle.values())
-    assert abs(document["busy_ms"] + document["idle_ms"] - document["step_ms"]) < 1e-6
+    assert abs(document["busy_ms"] + document["idle_ms"] - document["recorded_ms"]) < 1e-6
     begin = facts["window_start_us"]
     busy, count = busy_us(raw, begin, begin + window / 1e3)
     ours = (window - sum(idle.values())) / 1e3

@@ -173,10 +173,16 @@ def window(r):
     for place, found in places.items():
         if found != window_ns:
             yield f"window of {window_ns} ns, {place}: {found}"
-    for name in ("steps", "window_steps", "per", "device", "step_ms", "busy_ms", "idle_ms", "all_fixed_ms", "gpu_ops"):
+    facts = {"step_ms": r.facts["recorded_ms"], **r.facts}  # the overview has no step time of a trace without steps
+    for name in ("steps", "window_steps", "per", "device", "step_ms", "recorded_ms", "busy_ms", "idle_ms", "all_fixed_ms", "gpu_ops"):
         for place, found in {"JSON": r.document, "page": r.front["answers"]}.items():
-            if found[name] != r.facts[name]:
-                yield f"{name}: {r.facts[name]} in overview, {found[name]} in {place}"
+            if found[name] != facts[name]:
+                yield f"{name}: {facts[name]} in overview, {found[name]} in {place}"
+    phases = [name for name in r.facts if name.startswith("step_ms_")]
+    if r.facts.get("step_ms", r.facts["recorded_ms"]) not in ([r.facts[name] for name in phases] or [r.facts["recorded_ms"]]):
+        yield f"step_ms {r.facts['step_ms']} is that of no phase"
+    if ("step_ms" in r.facts) != (r.facts["steps"] > 0):
+        yield f"{r.facts['steps']} steps, step_ms {r.facts.get('step_ms')}"
     if r.front["facts"]["steps"] != r.facts["steps"]:
         yield f"steps: {r.facts['steps']} in overview, {r.front['facts']['steps']} on the page's first screen"
 
@@ -185,7 +191,7 @@ def busy(r):
     """Busy and idle times and shares: sheets, first screens."""
     steps, window_ms = r.facts["window_steps"], r.facts["window_ns"] / 1e6
     idle = sum(ns for _, kind, ns in r.balance() if kind == "idle") / 1e6
-    for name, found in {"idle_ms": idle, "busy_ms": window_ms - idle, "step_ms": window_ms}.items():
+    for name, found in {"idle_ms": idle, "busy_ms": window_ms - idle, "recorded_ms": window_ms}.items():
         if not close(r.facts[name], found / steps, 1e-6):
             yield f"{name}: {r.facts[name]} in overview, {found / steps} from the balance"
     if not window_ms:
@@ -225,7 +231,7 @@ def timeline(r):
     total = next(float(row[name]) for row in [rows["total_time"]] for name in row if name.startswith("time"))
     busy_ms = next(float(row[name]) for row in [rows["busy_time"]] for name in row if name.startswith("time"))
     # Work without a launch is in the timeline, but not in the window.
-    share, of_window = 100 * busy_ms / total if total else 0, 100 * r.facts["busy_ms"] / r.facts["step_ms"] if r.facts["step_ms"] else 0
+    share, of_window = 100 * busy_ms / total if total else 0, 100 * r.facts["busy_ms"] / r.facts["recorded_ms"] if r.facts["recorded_ms"] else 0
     if total > 1.01 * r.facts["window_ns"] / 1e6 and abs(share - of_window) > 5:
         yield f"GPU busy {share:.1f} % of {total} ms in gpu_timeline, {of_window:.1f} % of {r.facts['window_ns'] / 1e6} ms in the window"
 

@@ -46,14 +46,14 @@ test('tiles of a range', () => {
 });
 
 test('gains say what they are shares of', () => {
-  const answers = {step_ms: 71, model_step_ms: 37.3, per: 'step'};
+  const answers = {recorded_ms: 71, model_step_ms: 37.3, per: 'step'};
   assert.deepEqual(gainBase(answers, 'trace'), {meaning: "the step without the profiler's own cost",
     remark: "the 71.0 ms of the trace include the profiler's own cost"});
   assert.deepEqual(gainBase({...answers, model_step_ms: 70.9}, 'trace').remark, '', 'nearly the same time');
   assert.deepEqual(gainBase({...answers, model_step_ms: 71}, 'ranks'), {meaning: 'the mean step of all ranks as recorded',
     remark: 'mean of all ranks, as recorded'});
   assert.equal(gainBase({per: 'trace'}, 'trace').remark, '', 'nothing is known');
-  const longer = {model_step_ms: 4.03, step_ms: 3.8, per: 'trace'};
+  const longer = {model_step_ms: 4.03, recorded_ms: 3.8, per: 'trace'};
   assert.equal(gainBase({...longer, replay_error_pct: 6.05}, 'trace').remark, 'the trace has 3.80 ms: the replay misses it by 6.05 %');
   assert.equal(gainBase({...longer, replay_error_pct: 0}, 'trace').remark,
     'the trace has 3.80 ms: the host could not keep that up for long');

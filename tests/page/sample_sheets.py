@@ -222,7 +222,7 @@ def answers(trace, info, has_host):
               for (part, kind), ns in sorted(sums.items(), key=lambda item: -item[1]) if kind == "idle"]
     return {"schema": "gputally-findings/1", "trace": "train.json.gz", "device": "NVIDIA H200" if has_host else "AMD Instinct MI300X",
             "device_count": 2, "gpu_ops": sum(1 for e in trace.gpu if e.device == 0), "steps": steps + 1 if has_host else 0, "window_steps": steps,
-            "per": "step" if has_host else "trace", "window_ns": window, "step_ms": window / 1e6 / steps, "busy_ms": (window - idle) / 1e6 / steps,
+            "per": "step" if has_host else "trace", "window_ns": window, "step_ms": window / 1e6 / steps, "recorded_ms": window / 1e6 / steps, "busy_ms": (window - idle) / 1e6 / steps,
             "idle_ms": idle / 1e6 / steps, "model_step_ms": window * 0.95 / 1e6 / steps, "all_fixed_ms": (window - idle) * 1.02 / 1e6 / steps,
             "replay_error_pct": 0.4, "launch_latency_us": 5.2, "idle_sum_error_us": 0.0, "overhead_us": {"python": 0.6, "op": 1.1},
             "idle_causes": causes, "findings": findings(info, steps) if has_host else [],

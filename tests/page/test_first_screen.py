@@ -262,14 +262,14 @@ def test_keys(_):
 
 def test_few_and_many_findings(_):
     def none(front):
-        front["answers"].update(findings=[], step_ms=10.2, busy_ms=9.9)
+        front["answers"].update(findings=[], recorded_ms=10.2, busy_ms=9.9)
 
     def many(front):
         base = front["answers"]["findings"][0]
         front["answers"]["findings"] = [{**base, "rank": i + 1, "title": f"finding {i + 1}", "hint": i >= 17} for i in range(20)]
 
     def idle(front):
-        front["answers"].update(findings=[], step_ms=987, busy_ms=493, per="trace")
+        front["answers"].update(findings=[], recorded_ms=987, busy_ms=493, per="trace")
         front["facts"]["limit"] = "the GPU is idle 50 % of the window (987 ms): launched work starts late"
 
     def distrusted(front):

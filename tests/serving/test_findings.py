@@ -173,11 +173,24 @@ def check_overview(binary, _):
     # 100 us of decode and 200 us of prefill without gaps; prefill steps have an interval of their own each.
     if abs(float(facts["step_ms_decode"]) - .1) > 1e-3 or abs(float(facts["step_ms_prefill"]) - .2) > 1e-2:
         problems.append(f"{facts['step_ms_decode']}, {facts['step_ms_prefill']}")
+    # The main phase is decode, although prefill takes longer. The mean over all steps, what GPU time is a share of, has a name of its own.
+    if facts["step_ms"] != facts["step_ms_decode"] or abs(float(facts["recorded_ms"]) - float(facts["busy_ms"]) - float(facts["idle_ms"])) > 1e-6:
+        problems.append(f"{facts['step_ms']}, {facts['recorded_ms']}, {facts['busy_ms']} + {facts['idle_ms']}")
     if "every step has GPU work" not in trust["T6"] or "same phase" not in trust["T10"] or "T11" in trust:
         problems.append(str(trust))
     if "decode: 30 steps" not in text or "prefill: 10 steps" not in text:
         problems.append("no phases on the terminal")
     return problems
+
+
+def check_no_steps(binary, _):
+    """Without steps there is no step time, but the time of the window."""
+    trace = Trace()
+    for number in range(20):
+        trace.launch(f"kernel_{number}", 10 + number)
+    facts = {row["name"]: row["value"] for row in report(binary, trace)[0]["overview"]}
+    window_ms = float(facts["window_ns"]) / 1e6
+    return [] if "step_ms" not in facts and abs(float(facts["recorded_ms"]) - window_ms) < 1e-6 else [str(facts)]
 
 
 def check_capture(binary, _, replayed, is_capture):
@@ -215,6 +228,7 @@ CASES = [
     harness.Case("waits in steps", check_no_sync, True),
     harness.Case("exposed communication", check_communication),
     harness.Case("overview and trust", check_overview),
+    harness.Case("no steps", check_no_steps),
     harness.Case("capture", check_capture, False, True),
     harness.Case("kernels that ran", check_capture, True, False),
 ]

@@ -202,7 +202,7 @@ static figure_list figures_of_trace(summary *s, const gt_page_measures *m)
 {
     figure_list figures = {0};
     double window = (double)m->window_ns, best_ms = gt_answers_number(&s->answers, "all_fixed_ms");
-    best_ms = fmin(best_ms, gt_answers_number(&s->answers, "step_ms")); /* the replay may take longer */
+    best_ms = fmin(best_ms, gt_answers_recorded_ms(&s->answers)); /* the replay may take longer */
     add_time_figure(s, &figures, m->has_steps ? "step time" : "time of the window", window / m->window_steps);
     add_share_figure(s, &figures, "GPU busy", window - (double)m->kind_ns[GT_PART_IDLE], window);
     add_time_figure(s, &figures, "exposed communication",
@@ -219,7 +219,7 @@ static figure_list figures_of_ranks(summary *s)
     figure_list figures = {0};
     const gt_answers *a = &s->answers;
     gt_buffer ranks = {0};
-    double step_ms = gt_answers_number(a, "step_ms");
+    double step_ms = gt_answers_recorded_ms(a);
     gt_buffer_add_format(&ranks, "%.0f", fmax(gt_answers_number(a, "ranks"), 0));
     add_time_figure(s, &figures, "step time", 1e6 * step_ms);
     add_share_figure(s, &figures, "GPUs busy", gt_answers_number(a, "busy_ms"), step_ms);

@@ -25,7 +25,7 @@ function baseRemark(base, recorded, replayError) {
 
 // What the time that gains are shares of is: {meaning, remark}, a remark where it is not the step time that the page
 // shows at the top. A trace is replayed without the profiler's own cost; of ranks it is the mean of what they recorded.
-export function gainBase({model_step_ms: base, step_ms: recorded, replay_error_pct: replayError, per}, kind) {
+export function gainBase({model_step_ms: base, recorded_ms: recorded, replay_error_pct: replayError, per}, kind) {
   const unit = per === 'trace' ? 'window' : 'step';
   if (kind === 'ranks') {
     return {meaning: `the mean ${unit} of all ranks as recorded`, remark: 'mean of all ranks, as recorded'};
@@ -137,16 +137,16 @@ function nothingLine({answers, facts}, hintCount) {
   if (answers.trust?.verdict === 'do not trust') {
     return 'There are no findings, but the trace cannot be trusted: open the badge at the top to see why.';
   }
-  if (!Number.isFinite(answers.busy_ms) || !(answers.step_ms > 0)) return 'Nothing stands out.';
+  if (!Number.isFinite(answers.busy_ms) || !(answers.recorded_ms > 0)) return 'Nothing stands out.';
   const unit = answers.per === 'trace' ? 'the window' : 'a step';
-  const isIdle = answers.busy_ms < 0.9 * answers.step_ms;
-  const busy = percent(answers.busy_ms, answers.step_ms);
+  const isIdle = answers.busy_ms < 0.9 * answers.recorded_ms;
+  const busy = percent(answers.busy_ms, answers.recorded_ms);
   const limit = facts?.limit || (isIdle && `the GPU is busy only ${busy} of ${unit}`);
   if (limit) {
     return `No rule finds 1 % of ${unit} or more to gain${hintCount ? ' with confidence' : ''}, although ${limit}.`;
   }
   return `Nothing stands out: the GPU is busy ${busy} of ${unit} ` +
-    `(${milliseconds(answers.step_ms)}), and no rule finds 1 % of it or more to gain` +
+    `(${milliseconds(answers.recorded_ms)}), and no rule finds 1 % of it or more to gain` +
     `${hintCount ? ' with confidence' : ''}.`;
 }
 
