@@ -36,6 +36,7 @@ typedef struct gt_finding {
     bool states_idle;      /* its words say for how long the GPU is idle because of it: */
     double stated_idle_ns; /* per step */
     const char *phase;     /* of a server: the phase of most of the gain; NULL: it is none */
+    double phase_gain_ns;  /* per step of this phase */
     /* Set by the engine: */
     bool is_shown; /* its gain is large enough */
     size_t rank;   /* from 1; 0: not shown */

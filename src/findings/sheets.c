@@ -217,6 +217,9 @@ static gt_table *findings_sheet(const gt_findings *f)
 {
     gt_buffer evidence = {0};
     gt_table *sheet = gt_findings_sheet_new(f->schedule->strings);
+    bool has_phases = f->schedule->listed != NULL;
+    size_t phase = has_phases ? gt_table_add_column(sheet, GT_COL_PHASE, GT_TYPE_STRING) : 0;
+    size_t gain = has_phases ? gt_table_add_column(sheet, GT_COL_PHASE_GAIN_MS, GT_TYPE_FLOAT) : 0;
     for (size_t i = 0; i < f->list->shown; i++) {
         const gt_finding *finding = &f->list->items[i];
         join_evidence(finding, &evidence);
@@ -231,7 +234,10 @@ static gt_table *findings_sheet(const gt_findings *f)
                                     .gain_ms = gt_replayed_ms(finding->gain_ns),
                                     .gain_pct = floor(finding->gain_pct * 100 + 0.5) / 100,
                                     .score = finding->score};
-        gt_findings_sheet_add(sheet, &row);
+        size_t added = gt_findings_sheet_add(sheet, &row);
+        if (!has_phases || !finding->phase) continue;
+        gt_table_set_cstr(sheet, phase, added, finding->phase);
+        gt_table_set_float(sheet, gain, added, gt_replayed_ms(finding->phase_gain_ns));
     }
     gt_buffer_free(&evidence);
     return sheet;

@@ -158,6 +158,10 @@ static void put_findings(gt_json_writer *w, const gt_answers *a)
             put_cell(w, "ranks", findings, GT_COL_RANKS, row);
         if (gt_table_find(findings, GT_COL_GAIN_ALONE_MS) != SIZE_MAX)
             gt_json_put_real(w, "gain_alone_ms", gt_answers_value(findings, GT_COL_GAIN_ALONE_MS, row));
+        if (gt_table_find(findings, GT_COL_PHASE) != SIZE_MAX) {
+            put_cell_or_null(w, "phase", findings, GT_COL_PHASE, row);
+            gt_json_put_real(w, "phase_gain_ms", gt_answers_value(findings, GT_COL_PHASE_GAIN_MS, row));
+        }
         gt_json_close(w, '}');
     }
     gt_json_close(w, ']');

@@ -278,6 +278,7 @@
 #define GT_COL_ON_CRITICAL_PATH GT_COL("on_critical_path")
 #define GT_COL_OPS              GT_COL("ops")
 #define GT_COL_P95_MS           GT_COL("p95_ms")
+#define GT_COL_PHASE_GAIN_MS    GT_COL("phase_gain_ms")
 #define GT_COL_RANKS            GT_COL("ranks")
 #define GT_COL_REFERENCE_RANK   GT_COL("reference_rank")
 #define GT_COL_SD_MS            GT_COL("sd_ms")

@@ -321,7 +321,7 @@ static void judge_steps(const gt_rule_input *input, const found_rules *found)
 }
 
 /* Of a server: what decode_gap already names, a finding at the same place in decode steps, is left to it
- * together with its edit. */
+ * together with its edit; not launches, which are at many places. */
 static void fold_into_gap(found_rules *found)
 {
     gt_finding *gap = NULL;
@@ -332,7 +332,8 @@ static void fold_into_gap(found_rules *found)
     for (size_t i = 0; i < found->count; i++) {
         gt_finding *finding = &found->items[i];
         bool is_same = finding != gap && !finding->is_gpu && finding->where && finding->phase &&
-                       strcmp(finding->where, gap->where) == 0 && strcmp(finding->phase, "decode") == 0;
+                       strcmp(finding->where, gap->where) == 0 && strcmp(finding->phase, "decode") == 0 &&
+                       strcmp(finding->id, "launch_bound") != 0;
         if (is_same && is_empty(&gap->edit)) {
             gap->edit = finding->edit;
             finding->edit = (gt_edit){0};

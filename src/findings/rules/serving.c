@@ -72,6 +72,7 @@ static void set_gain(const gt_rule_input *input, gt_finding *finding, const gene
     finding->gain_is_given = true;
     finding->gain_ns = sum_ns * g->shrinks / (double)input->schedule->window.steps;
     finding->phase = "decode";
+    finding->phase_gain_ns = sum_ns * g->shrinks / (double)g->steps;
 }
 
 static double ms(double ns)
@@ -93,6 +94,21 @@ static const struct {
     {"launches", "Launch fewer and larger graphs."},
 };
 
+static const char sampling_advice[] = "Choose tokens on the GPU: apply temperature, top-k and arg max there, "
+                                      "and copy only the tokens to the host.";
+
+/* Whether the host is in an operator that chooses tokens: "runner.py(27): sample -> argmax()". */
+static bool is_sampling(const char *site)
+{
+    static const char *const operators[] = {"argmax()",      "multinomial()", "topk()",         "softmax()",
+                                            "log_softmax()", "sort()",        "exponential_()", "cumsum()"};
+    const char *at = site ? strstr(site, " -> ") : NULL;
+    for (const char *next = at; next; next = strstr(at + 1, " -> ")) at = next;
+    for (size_t i = 0; at && i < GT_LENGTH(operators); i++)
+        if (strcmp(at + strlen(" -> "), operators[i]) == 0) return true;
+    return false;
+}
+
 /* The sums of the four parts over these steps; returns the largest. */
 static size_t sum_parts(const generation *g, double sums[GT_LENGTH(parts)])
 {
@@ -111,22 +127,26 @@ static size_t sum_parts(const generation *g, double sums[GT_LENGTH(parts)])
     return largest;
 }
 
-/* The site with most of the idle time before these steps; GT_STR_NONE. */
-static uint32_t site_of_gaps(const gt_rule_input *input, const generation *g)
+/* The site with most of the idle time of a cause in the steps of a phase. GT_SERVING_PHASES: of those that
+ * generate. GT_CAUSES: of any cause, but only before the steps. GT_STR_NONE: none is known. */
+static uint32_t site_of_idle(const gt_rule_input *input, gt_serving_phase phase, gt_cause cause)
 {
     const gt_schedule *s = input->schedule;
-    int64_t offset_ns = g->list->base_ns - (int64_t)llrint(s->base_us * 1000);
+    const gt_step_list *list = s->listed;
+    int64_t offset_ns = list->base_ns - (int64_t)llrint(s->base_us * 1000);
     gt_tally sites = {0};
     size_t piece = 0;
-    for (size_t i = 0; i < g->list->on_gpu_count; i++) {
-        const gt_listed_step *step = &g->list->steps[g->list->on_gpu[i]];
-        if (!is_counted(step)) continue;
-        int64_t from_ns = step->before_ns + offset_ns, to_ns = step->gpu_start_ns + offset_ns;
+    for (size_t i = 0; i < list->on_gpu_count; i++) {
+        const gt_listed_step *step = &list->steps[list->on_gpu[i]];
+        if (phase == GT_SERVING_PHASES ? !is_counted(step) : step->phase != phase || !step->has_interval)
+            continue;
+        int64_t from_ns = step->before_ns + offset_ns;
+        int64_t to_ns = (cause == GT_CAUSES ? step->gpu_start_ns : step->gpu_end_ns) + offset_ns;
         while (piece < input->idle->piece_count && input->idle->pieces[piece].end_ns <= from_ns) piece++;
         for (size_t k = piece; k < input->idle->piece_count; k++) {
             const gt_idle_piece *p = &input->idle->pieces[k];
             if (p->start_ns >= to_ns) break;
-            if (p->event == GT_NONE) continue;
+            if (p->event == GT_NONE || (cause != GT_CAUSES && p->cause != cause)) continue;
             uint32_t site = gt_site_of_idle(s, p->cause, p->event);
             int64_t start_ns = p->start_ns > from_ns ? p->start_ns : from_ns;
             int64_t end_ns = p->end_ns < to_ns ? p->end_ns : to_ns;
@@ -150,16 +170,20 @@ bool gt_rule_decode_gap(const gt_rule_input *input, gt_finding *finding)
     finding->confidence = GT_CONFIDENCE_HIGH;
     finding->title = gt_rule_text("The GPU is idle for %.2f ms before each decode step: the host %s",
                                   ms(g.gap_ns / steps), parts[largest].what);
-    finding->where = gt_rule_string(input, site_of_gaps(input, &g));
+    finding->where = gt_rule_string(input, site_of_idle(input, GT_SERVING_PHASES, GT_CAUSES));
     gt_rule_evidence(
         finding,
         "per decode step the host finishes the step before for %.3f ms, is between the steps for "
         "%.3f ms, prepares for %.3f ms and launches for %.3f ms",
         ms(sums[0] / steps), ms(sums[1] / steps), ms(sums[2] / steps), ms(sums[3] / steps));
-    gt_rule_evidence(finding, "these gaps are %.0f%% of the time of %zu decode steps",
-                     100 * g.gap_ns / g.took_ns, g.steps);
-    finding->advice = gt_rule_text("%s", parts[largest].advice);
     set_gain(input, finding, &g, g.gap_ns);
+    gt_rule_evidence(
+        finding,
+        "these gaps are %.0f%% of the time of %zu decode steps, and without them each takes up to "
+        "%.2f ms less",
+        100 * g.gap_ns / g.took_ns, g.steps, ms(finding->phase_gain_ns));
+    finding->advice =
+        gt_rule_text("%s", is_sampling(finding->where) ? sampling_advice : parts[largest].advice);
     return true;
 }
 
@@ -238,6 +262,7 @@ bool gt_rule_prefill_stall(const gt_rule_input *input, gt_finding *finding)
     finding->gain_is_given = true;
     finding->gain_ns = found.ns / (double)input->schedule->window.steps;
     finding->phase = "prefill";
+    finding->phase_gain_ns = found.ns / (double)found.steps;
     return true;
 }
 
@@ -330,14 +355,15 @@ bool gt_rule_graph_padding(const gt_rule_input *input, gt_finding *finding)
 
 /* ---- phases of all findings ---- */
 
-/* What other advice a finding of a server needs. */
-static void advise(gt_finding *finding)
+/* What other advice a finding of a server needs, and the place. */
+static void advise(const gt_rule_input *input, gt_finding *finding, gt_serving_phase phase)
 {
     bool is_launch = strcmp(finding->id, "launch_bound") == 0 && !finding->where;
     if (!is_launch) return;
+    finding->where = gt_rule_string(input, site_of_idle(input, phase, GT_CAUSE_LAUNCH));
     gt_free(finding->advice);
     finding->advice = gt_rule_text(
-        "%s", strcmp(finding->phase, "prefill") == 0
+        "%s", phase == GT_SERVING_PREFILL
                   ? "Use torch.compile or piecewise graphs, larger chunks, or batch prompts."
                   : "Capture decode as CUDA or HIP graphs (vLLM: not --enforce-eager; SGLang: not "
                     "--disable-cuda-graph) for the batch sizes that you run.");
@@ -361,11 +387,12 @@ void gt_rule_find_phase(const gt_rule_input *input, gt_finding *finding, const d
         if (gains[phase] > gains[best]) best = phase;
     if (!(all > 0)) return;
     finding->phase = gt_serving_phase_name(best);
-    double phase_ns = finding->gain_ns * (double)s->window.steps * (gains[best] / all) / (double)steps[best];
+    finding->phase_gain_ns =
+        finding->gain_ns * (double)s->window.steps * (gains[best] / all) / (double)steps[best];
     char *title = finding->title;
     finding->title = gt_rule_text("%s; most of it in %s steps", title, finding->phase);
     gt_free(title);
     gt_rule_evidence(finding, "%.0f%% of the gain is in %zu %s steps, %.2f ms in each",
-                     100 * gains[best] / all, steps[best], finding->phase, ms(phase_ns));
-    advise(finding);
+                     100 * gains[best] / all, steps[best], finding->phase, ms(finding->phase_gain_ns));
+    advise(input, finding, best);
 }
