@@ -156,6 +156,19 @@ static void add_difference(gt_buffer *out, const gt_page_comparison *c, const gt
     gt_buffer_add_cstr(out, ".");
 }
 
+/* Whether the main phase has a change. */
+static bool is_compared(const gt_table *phases)
+{
+    return !isnan(gt_column_number(gt_table_column(phases, GT_COL_PCT), 0));
+}
+
+/* A note, in which nothing is bold. */
+static void add_note(gt_buffer *out, const char *note)
+{
+    for (; *note; note++)
+        if (*note != '*') gt_buffer_add(out, note, 1);
+}
+
 /* Of servers, the first row of phase_changes: "Decode steps of after take *1.2 ms* (20 %) longer than those
  * of before with like batch and context. " */
 static void add_main_phase(gt_buffer *out, const gt_page_comparison *c, const gt_table *phases)
@@ -163,12 +176,12 @@ static void add_main_phase(gt_buffer *out, const gt_page_comparison *c, const gt
     pair_ns ns = {ns_at(phases, GT_COL_A_MS, 0), ns_at(phases, GT_COL_B_MS, 0)};
     const char *name = text_at(phases, GT_COL_PHASE, 0), *note = text_at(phases, GT_COL_NOTE, 0);
     int64_t delta_ns = ns.b - ns.a;
-    if (*note) {
+    if (!is_compared(phases)) {
         gt_buffer_add_format(out, "The %s steps of ", name);
         add_name(out, c->names[1]);
         gt_buffer_add_cstr(out, " cannot be compared: ");
-        add_name(out, note);
-        gt_buffer_add_cstr(out, ". ");
+        add_note(out, note);
+        gt_buffer_add_cstr(out, ". Over the steps of all phases, ");
         return;
     }
     gt_buffer_add_format(out, "%c%s steps of ", name[0] - 'a' + 'A', name + 1);
@@ -183,7 +196,10 @@ static void add_main_phase(gt_buffer *out, const gt_page_comparison *c, const gt
         gt_buffer_add_cstr(out, "as long* as those of ");
     }
     add_name(out, c->names[0]);
-    gt_buffer_add_cstr(out, " with like batch and context. Over the steps of all phases, ");
+    gt_buffer_add_cstr(out, " with like batch and context");
+    if (*note) gt_buffer_add_cstr(out, "; ");
+    add_note(out, note);
+    gt_buffer_add_cstr(out, ". Over the steps of all phases, ");
 }
 
 static void add_sentence(gt_buffer *out, const gt_page_comparison *c, const gt_table *waterfall)
@@ -282,7 +298,7 @@ static void put_tiles(gt_json_writer *w, const gt_page_comparison *c, const gt_t
     gt_json_put_open(w, "tiles", '[');
     if (waterfall && parts) {
         pair_ns whole = whole_of(waterfall), idle = sum_of(parts, "idle");
-        if (phases && !*text_at(phases, GT_COL_NOTE, 0)) add_phase_tile(w, phases);
+        if (phases && is_compared(phases)) add_phase_tile(w, phases);
         add_time_tile(w, "step",
                       phases                   ? "mean of all steps"
                       : is_per_step(waterfall) ? "step time"

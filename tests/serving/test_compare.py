@@ -119,7 +119,8 @@ def check_mix(binary, _):
 
 
 def check_cells(binary, _):
-    """The change is that of the cells, each with the smaller number of steps: m tA, m tB are 10*100, 10*150 and 5*100, 5*100."""
+    """The change is that of the cells, each with the smaller number of steps: m tA, m tB are 10*100, 10*150 and 5*100, 5*100. The
+    first step has no step before it, and does not count."""
     def trace(steps):
         made = Trace()
         for requests, kernel_us in steps:
@@ -128,8 +129,7 @@ def check_cells(binary, _):
     a = trace([(4, 50)] * 40 + [(8, 50)] * 5 + [(16, 50)])
     b = trace([(4, 75)] * 11 + [(8, 50)] * 20)
     row = compared(binary, a, b).phase("decode")
-    # The first step of a trace has no interval; its span is as long.
-    wanted = {"a_steps": 46, "b_steps": 31, "a_alike": 45, "b_alike": 31, "a_ms": .1, "b_ms": (11 * .15 + 5 * .1) / 16, "time": "interval"}
+    wanted = {"a_steps": 45, "b_steps": 30, "a_alike": 44, "b_alike": 30, "a_ms": .1, "b_ms": (10 * .15 + 5 * .1) / 15, "time": "interval"}
     return [f"{key}: {row[key]} instead of {value}" for key, value in wanted.items()
             if (row[key] != value if isinstance(value, str) else not near(1000 * row[key], 1000 * value, .005))]
 
@@ -147,6 +147,65 @@ def check_outputs(binary, _):
         if row["phase"] != "decode" or not near(float(row["pct"]), 50):
             problems.append(f"sheet: {row}")
         return problems
+
+
+def named(steps):
+    """A server whose steps are (name, microseconds of the GPU, microseconds of pause before it)."""
+    trace = Trace()
+    for name, kernel_us, gap_us in steps:
+        trace.now = max(trace.now, trace.free - trace.latency) + round(1000 * gap_us)
+        with trace.step(name):
+            trace.launch("nvjet_tst", kernel_us)
+    return trace
+
+
+def check_named(binary, _, a, b, phase, pct, code, note=""):
+    done = compared(binary, named(a), named(b), *GATE)
+    row = done.phase(phase)
+    problems = [] if done.outcome.code == code else [f"exit {done.outcome.code}: {done.outcome.stderr}"]
+    if row["pct"] is None or abs(row["pct"] - pct) > 1 or note not in row["note"] or bool(note) != bool(row["note"]):
+        problems.append(f"{row} instead of {pct} % with a note {note!r}")
+    return problems
+
+
+def check_unlike(binary, _, a, b, wanted):
+    """The whole phase is other work: no verdict."""
+    done = compared(binary, named([(a, 100, 0)] * 20), named([(b, 200, 0)] * 20), *GATE)
+    problems = [] if done.outcome.code == 1 and wanted in done.outcome.stderr else [f"exit {done.outcome.code}: {done.outcome.stderr}"]
+    return problems
+
+
+def check_report(binary, folder, change, wanted):
+    """A report of a server whose steps cannot be read is refused, not compared by the mean of all steps."""
+    with tempfile.TemporaryDirectory() as folder:
+        done = Compared(folder, binary, server(20, prefills=1), server(20, prefills=6), reports=True)
+        sheet = os.path.join(done.paths[1], "serving_steps.csv")
+        with open(sheet, encoding="utf-8") as file:
+            lines = file.read().splitlines()
+        os.remove(sheet)
+        if change:
+            with open(sheet, "w", encoding="utf-8") as file:
+                cells = lines[3].split(",")
+                cells[lines[0].split(",").index("interval_us")] = "abc"
+                file.write("\n".join(lines[:3] + [",".join(cells)] + lines[4:]) + "\n")
+        outcome = harness.run([binary, "compare", *done.paths, "--sheets", "waterfall", *GATE])
+        return [] if outcome.code == 1 and wanted in outcome.stderr else [f"exit {outcome.code}: {outcome.stderr}"]
+
+
+def after_prefill(pairs, decodes):
+    """Decode as fast in any mix, but for a pause of 110 us after each prefill."""
+    steps = []
+    for _ in range(pairs):
+        steps.append(("step[EXTEND bs=1 toks=100]", 500, 0))
+        steps += [("step[DECODE bs=4]", 100, 0 if number else 110) for number in range(decodes)]
+    return steps
+
+
+DECODE = ("step[DECODE bs=4]", 100, 0)
+LONG_DECODE = ("step[DECODE bs=4]", 20100, 0)
+DETAILED = "step[DECODE bs=4 c=0 g=4 c_sq=0 c_sk=0 c_sqsq=0 c_sqsk=0 g_sq=4 g_sk={} g_sqsq=4 g_sqsk=4]"
+SIZE = "have the batch size and the context length"
+SAYS_NOT = "do not say how much work"
 
 
 class WithoutSteps:
@@ -187,8 +246,26 @@ CASES = [
     case("mix", check_mix),
     case("cells", check_cells),
     case("outputs", check_outputs),
-    case("other batch", check_refused, a=dict(steps=20), b=dict(steps=20, requests=(9,)), wanted="0 of 20 decode steps of a have the batch size"),
-    case("mostly other", check_refused, a=dict(steps=30), b=dict(steps=30, requests=(4, 9, 9)), wanted="10 of 30 decode steps of b"),
+    case("every third step stalls", check_named, a=[DECODE] * 30, b=[DECODE, DECODE, LONG_DECODE] * 10, phase="decode", pct=6862, code=3),
+    case("one step stalls", check_named, a=[DECODE] * 30, b=[DECODE] * 20 + [LONG_DECODE] + [DECODE] * 9, phase="decode", pct=686, code=3,
+         note="one step makes the difference: it takes 20.1"),
+    case("other share of prefill", check_named, a=after_prefill(6, 6), b=after_prefill(20, 1) + [DECODE] * 30, phase="decode", pct=0, code=0),
+    case("context in one trace", check_named, a=[DECODE] * 20, b=[(DETAILED.format(99), 100, 0)] * 20, phase="decode", pct=0, code=0),
+    case("no report of steps", check_report, change=False, wanted="without the sheet serving_steps"),
+    case("damaged report", check_report, change=True, wanted="has texts where numbers belong"),
+    case("context", check_unlike, a=DETAILED.format(99), b=DETAILED.format(999), wanted=SIZE),
+    case("mixed", check_unlike, a="step[MIXED bs=3 c=1 g=2 c_sq=9 g_sq=2]", b="step[MIXED bs=9 c=1 g=8 c_sq=9 g_sq=8]", wanted=SIZE),
+    case("draft", check_unlike, a="step[DRAFT_EXTEND bs=4 toks=4]", b="step[DRAFT_EXTEND bs=64 toks=64]", wanted=SIZE),
+    case("verify", check_unlike, a="step[TARGET_VERIFY bs=4 toks=8]", b="step[TARGET_VERIFY bs=4 toks=32]", wanted=SIZE),
+    case("prompt", check_unlike, a="step[EXTEND bs=1 toks=1024]", b="step[EXTEND bs=1 toks=2040]", wanted=SIZE),
+    case("no prompt", check_unlike, a="step[EXTEND bs=1]", b="step[EXTEND bs=9]", wanted=SAYS_NOT),
+    case("TensorRT-LLM", check_unlike, a="[Executor] _forward_step 1: 1 ctx reqs, 0 gen reqs", b="[Executor] _forward_step 1: 9 ctx reqs, 0 gen reqs",
+         wanted=SAYS_NOT),
+    case("diffusion", check_unlike, a="execute_diffusion_1_256x256", b="execute_diffusion_4_1024x1024", wanted=SAYS_NOT),
+    case("two decode steps", check_refused, a=dict(steps=2, prefills=30), b=dict(steps=2, prefills=30, prefill_us=9000), wanted="2 decode steps, but"),
+    case("half of the time", check_refused, a=named([DECODE] * 20 + [("step[DECODE bs=8]", 9000, 0)] * 10), b=dict(steps=30), wanted="only 2 % of their time"),
+    case("other batch", check_refused, a=dict(steps=20), b=dict(steps=20, requests=(9,)), wanted="0 of 19 decode steps of a have the batch size"),
+    case("mostly other", check_refused, a=dict(steps=30), b=dict(steps=30, requests=(4, 9, 9)), wanted="9 of 29 decode steps of b"),
     case("no decode", check_refused, a=dict(steps=20, prefills=1), b=dict(steps=0, prefills=9), wanted="b has no decode steps"),
     case("no such phase", check_refused, a=dict(steps=20), b=dict(steps=20), condition="step_ms_verify > 1", wanted="has verify steps"),
     case("no steps", check_refused, a=WithoutSteps, b=WithoutSteps, wanted="has no steps"),

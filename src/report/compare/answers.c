@@ -151,7 +151,8 @@ static void add_contributions(gt_buffer *out, const gt_table *sheet, size_t begi
     gt_buffer_add_cstr(out, "\n");
 }
 
-static void add_waterfall(gt_buffer *out, const gt_table *sheet, size_t begin, size_t end)
+/* `serves`: of servers, whose phases have times of their own. */
+static void add_waterfall(gt_buffer *out, const gt_table *sheet, size_t begin, size_t end, bool serves)
 {
     double a_ms = gt_compare_number(sheet, GT_COL_A_MS, begin),
            b_ms = gt_compare_number(sheet, GT_COL_B_MS, end - 1);
@@ -159,7 +160,10 @@ static void add_waterfall(gt_buffer *out, const gt_table *sheet, size_t begin, s
     escape(out, gt_compare_text(sheet, GT_COL_WHAT, end - 1));
     bool is_step = strcmp(gt_compare_text(sheet, GT_COL_CONTRIBUTION, end - 1), "step time") == 0;
     gt_buffer_add_format(out, "\n\n%s: %.3f ms instead of %.3f ms",
-                         is_step ? "Step time" : "Time of the window", b_ms, a_ms);
+                         !is_step ? "Time of the window"
+                         : serves ? "Mean of all steps"
+                                  : "Step time",
+                         b_ms, a_ms);
     if (a_ms > 0) gt_buffer_add_format(out, " (%+.1f %%)", 100 * (b_ms - a_ms) / a_ms);
     gt_buffer_add_cstr(out, ".\n\n");
     if (end - begin > 2)
@@ -215,17 +219,16 @@ static void add_phases(gt_buffer *out, const gt_table *sheet)
         gt_buffer_add_cstr(out, "| ");
         escape(out, gt_compare_text(sheet, GT_COL_REPORT, row));
         gt_buffer_add_format(out, " | %s | ", gt_compare_text(sheet, GT_COL_PHASE, row));
-        if (!*note)
-            gt_buffer_add_format(out, "%.3f | %.3f | %+.1f | ", gt_compare_number(sheet, GT_COL_A_MS, row),
-                                 gt_compare_number(sheet, GT_COL_B_MS, row),
-                                 gt_compare_number(sheet, GT_COL_PCT, row));
+        bool is_known = !isnan(gt_compare_number(sheet, GT_COL_PCT, row));
+        if (is_known)
+            gt_buffer_add_format(
+                out, "%.3f | %.3f | %+.1f | %.0f of %.0f, %.0f of %.0f%s",
+                gt_compare_number(sheet, GT_COL_A_MS, row), gt_compare_number(sheet, GT_COL_B_MS, row),
+                gt_compare_number(sheet, GT_COL_PCT, row), gt_compare_number(sheet, GT_COL_A_ALIKE, row),
+                gt_compare_number(sheet, GT_COL_A_STEPS, row), gt_compare_number(sheet, GT_COL_B_ALIKE, row),
+                gt_compare_number(sheet, GT_COL_B_STEPS, row), *note ? "; " : "");
         else
             gt_buffer_add_cstr(out, "| | | ");
-        if (!*note)
-            gt_buffer_add_format(
-                out, "%.0f of %.0f, %.0f of %.0f", gt_compare_number(sheet, GT_COL_A_ALIKE, row),
-                gt_compare_number(sheet, GT_COL_A_STEPS, row), gt_compare_number(sheet, GT_COL_B_ALIKE, row),
-                gt_compare_number(sheet, GT_COL_B_STEPS, row));
         escape(out, note);
         gt_buffer_add_cstr(out, " |\n");
     }
@@ -271,7 +274,7 @@ void gt_compare_markdown(const gt_compare_report *reports, size_t count, const g
         gt_buffer_add_format(out, "%zu report%s without a waterfall.\n\n", count - 1, count > 2 ? "s" : "");
     for (size_t begin = 0, end; sheet && begin < sheet->row_count; begin = end) {
         end = gt_compare_waterfall_end(sheet, begin);
-        add_waterfall(out, sheet, begin, end);
+        add_waterfall(out, sheet, begin, end, gt_table_list_find(tables, GT_SHEET_PHASE_CHANGES) != NULL);
     }
     if (met) add_met(out, met);
 }

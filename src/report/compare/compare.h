@@ -99,8 +99,14 @@ bool gt_compare_has_total(const char *name);
 gt_table *gt_phase_changes_new(gt_interner *strings);
 /* Adds a row per phase, that of the main phase first; none if not both are of servers. */
 void gt_phase_changes_add(gt_table *sheet, const gt_compare_report *base, const gt_compare_report *variant);
+typedef enum gt_served {
+    GT_NOT_SERVED,
+    GT_SERVED_UNKNOWN, /* a report of a server without the sheet serving_steps ... */
+    GT_SERVED_DAMAGED, /* ... or with one that has texts for numbers */
+    GT_SERVED
+} gt_served;
 /* Whether a report is of a server. */
-bool gt_compare_serves(const gt_compare_report *report);
+gt_served gt_compare_served(const gt_compare_report *report);
 
 /* Cells of these sheets, whose columns must exist. */
 static inline const char *gt_compare_text(const gt_table *sheet, gt_col column, size_t row)

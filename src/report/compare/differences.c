@@ -395,7 +395,7 @@ static void add_times(gt_table *sheet, const gt_compare_report *report, const gt
 {
     enum { REPORT_TAG, STEPS, MEAN, MEDIAN, MIN, MAX, NOTE };
     const gt_step_parts *parts = report->parts;
-    if (!parts || !parts->time_count || gt_compare_serves(report)) return;
+    if (!parts || !parts->time_count || gt_compare_served(report) != GT_NOT_SERVED) return;
     size_t row = gt_table_add_row(sheet), count = parts->time_count;
     double least = parts->times_ns[0], most = least;
     for (size_t i = 0; i < count; i++) {

@@ -72,7 +72,7 @@ static char *obstacle(const sides *s, const gt_compare_report *base, const gt_co
         return gt_format("%s is of %s and %s of %s, which record different things", base->path,
                          origin_name(base), variant->path, origin_name(variant));
     if (s->base->has_steps == s->variant->has_steps) return NULL;
-    return gt_format("the time of %s is per step, but %s has no profiler steps",
+    return gt_format("the time of %s is per step, but %s has no steps",
                      (s->base->has_steps ? base : variant)->path,
                      (s->base->has_steps ? variant : base)->path);
 }
@@ -267,9 +267,8 @@ static bool check_phase(gt_gate *gate, const pair *p, const char *phase, gt_tabl
     if (row == p->phases->row_count)
         return gt_fail(error, "--fail_if '%.300s': neither %s nor %s has %s steps", gate->condition,
                        p->base->path, p->variant->path, phase);
-    const char *note = gt_compare_text(p->phases, GT_COL_NOTE, row);
-    if (*note) return refuse(gate, error, note);
     double a_ms = gt_compare_number(p->phases, GT_COL_A_MS, row);
+    if (isnan(a_ms)) return refuse(gate, error, gt_compare_text(p->phases, GT_COL_NOTE, row));
     gt_gate_compare(gate,
                     &(gt_gate_values){.report = p->variant->tag,
                                       .sheet = GT_SHEET_PHASE_CHANGES.name,
@@ -283,9 +282,26 @@ static bool check_phase(gt_gate *gate, const pair *p, const char *phase, gt_tabl
     return true;
 }
 
+/* Whether the steps of a report, if it is of a server, are known. */
+static bool check_served(const gt_gate *gate, const gt_compare_report *report, gt_served served,
+                         gt_error *error)
+{
+    if (served == GT_SERVED_UNKNOWN)
+        return gt_fail(
+            error,
+            "--fail_if '%.300s': %s is the report of a server without the sheet serving_steps; compare "
+            "the traces",
+            gate->condition, report->path);
+    return served != GT_SERVED_DAMAGED ||
+           gt_fail(error, "--fail_if '%.300s': the sheet serving_steps of %s has texts where numbers belong",
+                   gate->condition, report->path);
+}
+
 static bool check_step_time(gt_gate *gate, const pair *p, const char *phase, gt_table *met, gt_error *error)
 {
-    bool a_serves = gt_compare_serves(p->base), b_serves = gt_compare_serves(p->variant);
+    gt_served a = gt_compare_served(p->base), b = gt_compare_served(p->variant);
+    bool a_serves = a != GT_NOT_SERVED, b_serves = b != GT_NOT_SERVED;
+    if (!check_served(gate, p->base, a, error) || !check_served(gate, p->variant, b, error)) return false;
     if (a_serves != b_serves)
         return gt_fail(error, "--fail_if '%.300s': %s has steps of a server, but %s has none",
                        gate->condition, (a_serves ? p->base : p->variant)->path,
@@ -310,6 +326,11 @@ static bool check_gate(gt_gate *gate, const pair *p, gt_table *met, gt_error *er
         return gt_fail(error, "'%.200s': conditions on the waterfall are on its column %s", gate->condition,
                        GT_COL_DELTA_MS.name);
     if (phase) return check_step_time(gate, p, phase, met, error);
+    if (p->first_phase < p->phases->row_count)
+        gt_warn(
+            "--fail_if '%s': of servers this is on the mean over the steps of all phases, which changes with "
+            "their mix; step_ms compares like steps",
+            gate->condition);
     if (gate->is_total) {
         change of = change_of_total(p->waterfall, gate->row);
         check_change(gate, p->waterfall, p->variant->tag, gate->row, &of, met);
