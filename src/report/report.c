@@ -391,12 +391,21 @@ static void add_findings(gt_report *report, const gt_findings *findings, gt_tabl
 }
 
 /* The same of a schedule, which is freed. */
+/* The sheets of a server's steps, with the strings of the trace. */
+static void add_serving(const gt_schedule *schedule, gt_table_list *tables)
+{
+    size_t first = tables->count;
+    gt_serving_add_sheets(schedule->listed, gt_schedule_listed_rows(schedule), tables);
+    for (size_t i = first; i < tables->count; i++) gt_table_use_strings(tables->items[i], schedule->strings);
+}
+
 static void add_findings_of(gt_report *report, gt_schedule *schedule, bool is_cut_off)
 {
     const gt_findings_options options = {.gpu = gpu_of(report, gt_schedule_device_name(schedule)),
                                          .is_cut_off = is_cut_off};
     gt_findings *findings = gt_findings_of_schedule(schedule, &options);
     add_findings(report, findings, &report->tables);
+    if (schedule->listed) add_serving(schedule, &report->tables);
     gt_findings_free(findings);
 }
 

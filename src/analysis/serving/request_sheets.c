@@ -258,7 +258,7 @@ static explained explain_first_token(const gt_step_list *list, double queue_ms)
         for (int k = 0; k < PARTS; k++) sums[k] += prompts * p.ns[k];
         requests += prompts;
     }
-    if (!requests) return e;
+    if (!(requests > 0)) return e;
     for (int k = 0; k < PARTS; k++) e.ns[k] = sums[k] / requests;
     if (isnan(queue_ms))
         e.ns[RUNNING_STEP] = rest_of_step_ns(list);

@@ -403,6 +403,7 @@ gt_schedule *gt_schedule_of_plain(gt_plain_trace *trace)
     make_events(&b);
     make_points(&b);
     fill_others(&b);
+    if (gt_plain_serves(trace)) gt_plain_find_steps(schedule, trace, b.base_ns);
     gt_build_steps(schedule);
     gt_build_points(schedule);
     gt_build_first_use(schedule);

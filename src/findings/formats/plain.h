@@ -15,9 +15,11 @@ typedef struct gt_plain_op {
     uint32_t name;     /* string id */
     uint32_t category; /* string id */
     uint32_t row;
-    uint8_t kind; /* gt_event_kind: KERNEL, MEMCPY or MEMSET */
+    uint32_t blocks; /* of a kernel, in x; 0: unknown. Only of servers */
+    uint8_t kind;    /* gt_event_kind: KERNEL, MEMCPY or MEMSET */
     bool has_launch;
     bool communicates;
+    bool is_dispatch; /* of rocprofv3 and nsys: the row is that of a dispatch */
     gt_op_origin origin;
 } gt_plain_op;
 
@@ -51,5 +53,11 @@ typedef struct gt_plain_trace {
 
 gt_schedule *gt_schedule_of_plain(gt_plain_trace *trace);
 void gt_plain_free(gt_plain_trace *trace);
+
+/* Whether the trace has ranges that are named like steps of a server. */
+bool gt_plain_serves(const gt_plain_trace *trace);
+/* Finds these steps once the schedule has ops, host events and points. `base_ns` is the time of the trace
+ * that is 0 in the schedule; after 26 days the rows count from there. */
+void gt_plain_find_steps(gt_schedule *schedule, const gt_plain_trace *trace, int64_t base_ns);
 
 #endif

@@ -167,6 +167,7 @@ static void add_dispatches(rocprof_builder *b, const dispatch_columns *d)
                           .name = d->names[i],
                           .row = (uint32_t)i,
                           .kind = GT_KIND_KERNEL,
+                          .is_dispatch = true,
                           .has_launch = launch != 0,
                           .communicates = *kind == COMMUNICATES};
         add_op(b, &op);
@@ -374,6 +375,22 @@ static void add_calls(rocprof_builder *b)
     gt_free(domains);
 }
 
+/* The blocks of the kernels: in graphs they tell the batch size. rocprofv3 counts work-items, nsys blocks. */
+static void add_blocks(rocprof_builder *b)
+{
+    const gt_store *store = b->run->dispatches;
+    int64_t *items = gt_store_ints(store, GT_DISPATCH_GRID_X),
+            *sizes = gt_store_ints(store, GT_DISPATCH_BLOCK_X);
+    for (size_t i = 0; i < b->plain.op_count; i++) {
+        gt_plain_op *op = &b->plain.ops[i];
+        if (!op->is_dispatch || items[op->row] <= 0 || sizes[op->row] <= 0) continue;
+        int64_t blocks = items[op->row] / (b->plain.origin == GT_BY_NSYS ? 1 : sizes[op->row]);
+        op->blocks = blocks < INT32_MAX ? (uint32_t)blocks : 0;
+    }
+    gt_free(items);
+    gt_free(sizes);
+}
+
 /* ---- the device ---- */
 
 static uint64_t agent_number(const rocprof_builder *b, size_t column, uint32_t agent)
@@ -502,6 +519,7 @@ gt_schedule *gt_schedule_of_rocprof(gt_rocprof *run, bool to_show)
     visit_graphs(&b, true);
     visit_copies(&b, true);
     add_calls(&b);
+    if (gt_plain_serves(&b.plain)) add_blocks(&b);
     int64_t number;
     bool is_deduced = false;
     uint32_t name = device_name(&b, &is_deduced);

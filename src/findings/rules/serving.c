@@ -133,7 +133,7 @@ static uint32_t site_of_idle(const gt_rule_input *input, gt_serving_phase phase,
 {
     const gt_schedule *s = input->schedule;
     const gt_step_list *list = s->listed;
-    int64_t offset_ns = list->base_ns - (int64_t)llrint(s->base_us * 1000);
+    int64_t offset_ns = s->listed_rows ? s->listed_ns : list->base_ns - (int64_t)llrint(s->base_us * 1000);
     gt_tally sites = {0};
     size_t piece = 0;
     for (size_t i = 0; i < list->on_gpu_count; i++) {

@@ -84,6 +84,7 @@ void gt_schedule_free(gt_schedule *schedule)
     if (!schedule) return;
     gt_sites_free(schedule);
     gt_step_list_free(schedule->own_listed);
+    gt_pytorch_read_free(schedule->listed_rows);
     gt_free(schedule->replay);
     gt_free((void *)schedule->name_bits);
     gt_free(schedule->events);

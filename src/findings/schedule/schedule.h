@@ -275,13 +275,16 @@ typedef struct gt_schedule {
     uint32_t stream_count;
     int64_t launch_ns; /* the usual time from a call to the start of its op on an idle stream */
 
-    size_t process_count;       /* that launched ops */
-    uint32_t main_process;      /* string id: the one that launched most; GT_STR_NONE if none did */
-    const gt_step_list *listed; /* of a server's trace: its steps; NULL: it is none */
-    gt_step_list *own_listed;   /* the same if it belongs to the schedule */
-    bool is_capture;            /* of a graph: no kernel of it ran */
-    gt_step_times *steps;       /* those of the list, or else ProfilerStep annotations of the main process, by
-                                   start; equal ones count once */
+    size_t process_count;         /* that launched ops */
+    uint32_t main_process;        /* string id: the one that launched most; GT_STR_NONE if none did */
+    const gt_step_list *listed;   /* of a server's trace: its steps; NULL: it is none */
+    gt_step_list *own_listed;     /* the same if it belongs to the schedule */
+    gt_pytorch_read *listed_rows; /* not of PyTorch: the rows of the list are not those of the trace, but
+                                     these: ops by number, then host events; owned */
+    int64_t listed_ns;            /* only then: the time of the schedule that is 0 in the list */
+    bool is_capture;              /* of a graph: no kernel of it ran */
+    gt_step_times *steps; /* those of the list, or else ProfilerStep annotations of the main process, by
+                             start; equal ones count once */
     size_t step_count;
     uint32_t *used_steps; /* those with GPU work, each starting later on the GPU than the one before */
     size_t used_step_count;
@@ -314,6 +317,12 @@ static inline uint32_t gt_graph_op_of(const gt_schedule *schedule, size_t op)
 {
     bool is_known = schedule->origin == GT_BY_PYTORCH && schedule->origins;
     return is_known ? schedule->origins[op].name : (uint32_t)GT_STR_NONE;
+}
+
+/* The rows of the list of steps. */
+static inline const gt_event_view *gt_schedule_listed_rows(const gt_schedule *schedule)
+{
+    return schedule->listed_rows ? gt_pytorch_read_view(schedule->listed_rows) : schedule->trace;
 }
 
 /* The thread of a host event. */

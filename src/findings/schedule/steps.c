@@ -88,18 +88,20 @@ static void join_equal_steps(gt_schedule *schedule)
     schedule->step_count = count;
 }
 
-/* By row of an annotation: its host event. */
+/* By row of an annotation in the list: its host event. */
 static gt_map events_of_annotations(const gt_schedule *schedule)
 {
     gt_map events = {0};
     for (uint32_t i = 0; i < schedule->event_count; i++)
         if (schedule->events[i].kind == GT_KIND_ANNOTATION)
-            *gt_map_put(&events, schedule->events[i].row, 0) = i;
+            *gt_map_put(&events, schedule->listed_rows ? schedule->op_count + i : schedule->events[i].row,
+                        0) = i;
     return events;
 }
 
 static int64_t ns_of_listed(const gt_schedule *schedule, int64_t ns)
 {
+    if (schedule->listed_rows) return schedule->listed_ns + ns;
     return gt_schedule_ns(schedule, (double)(schedule->listed->base_ns + ns) / 1000);
 }
 
@@ -117,7 +119,7 @@ static void take_listed_steps(gt_schedule *schedule)
         gt_step_times step = {ns_of_listed(schedule, listed->host_start_ns),
                               ns_of_listed(schedule, listed->host_end_ns),
                               GT_NONE,
-                              listed->name,
+                              event == GT_MAP_NONE ? listed->name : schedule->events[event].name,
                               event,
                               i};
         GT_PUSH(schedule->steps, schedule->step_count, capacity, step);
@@ -170,7 +172,7 @@ static void place_listed_ops(gt_schedule *schedule)
     for (size_t i = 0; i < list->count; i++) places[i] = -1;
     for (size_t i = 0; i < schedule->step_count; i++) places[schedule->steps[i].listed] = (int32_t)i;
     for (uint32_t i = 0; i < schedule->op_count; i++) {
-        uint32_t step = gt_step_list_of_row(list, schedule->ops[i].row);
+        uint32_t step = gt_step_list_of_row(list, schedule->listed_rows ? i : schedule->ops[i].row);
         schedule->ops[i].step = step == GT_OUTSIDE_STEPS ? -1 : places[step];
     }
     gt_free(places);

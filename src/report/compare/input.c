@@ -75,8 +75,11 @@ static void judge(gt_report *report, gt_schedule *schedule, gt_compare_report *t
         gt_findings_of_schedule(schedule, &(gt_findings_options){.is_cut_off = is_cut_off});
     to->parts = gt_step_parts_new(schedule, findings->idle);
     gt_findings_add_sheets(findings, &report->tables);
-    if (schedule->listed)
-        gt_table_list_add(&report->tables, gt_serving_steps(schedule->listed, gt_report_events(report)));
+    if (schedule->listed) {
+        gt_table *steps = gt_serving_steps(schedule->listed, gt_schedule_listed_rows(schedule));
+        gt_table_use_strings(steps, schedule->strings);
+        gt_table_list_add(&report->tables, steps);
+    }
     gt_findings_free(findings);
 }
 

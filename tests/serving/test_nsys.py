@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""Servers in Nsight Systems exports, whose steps are NVTX ranges: the same events as in a PyTorch trace give the same serving sheets.
+
+    python3 -m tests.serving.test_nsys --bin build/gputally [--only TEXT]
+"""
+import csv
+import json
+import os
+import sys
+import tempfile
+
+from tests.common import harness
+from tests.nsys import generate_export as nsys
+from tests.serving import generate
+from tests.serving.test_compare import DECODE, named
+from tests.serving.test_sheets import SHEETS
+
+PID = 100
+COPIES = {"Memcpy DtoH (Device -> Pinned)": {"copyKind": 2, "srcKind": 2, "dstKind": 1}}
+
+
+def export(trace, path, prefix=""):
+    """The events of a trace as an export."""
+    strings, tables = {}, {nsys.KERNEL: [], nsys.MEMCPY: [], nsys.RUNTIME: [], "NVTX_EVENTS": []}
+
+    def number(text):
+        return strings.setdefault(text, len(strings) + 1)
+
+    for event in trace.events:
+        start = round(event["ts"] * 1000)
+        row = {"start": start, "end": start + round(event["dur"] * 1000), "correlationId": event["args"].get("correlation", 0)}
+        on_gpu = {"deviceId": 0, "contextId": 1, "streamId": event["args"].get("stream"), "globalPid": nsys.global_pid(PID)}
+        on_host = {"globalTid": nsys.global_tid(PID, event["tid"])}
+        if event["cat"] == "kernel":
+            x, y, z = event["args"].get("grid", (0, 0, 0))
+            tables[nsys.KERNEL].append({**row, **on_gpu, "shortName": number(event["name"]), "demangledName": number(event["name"]),
+                                        "gridX": x, "gridY": y, "gridZ": z, "blockX": 128 if x else 0, "blockY": 1, "blockZ": 1,
+                                        "gridId": len(tables[nsys.KERNEL])})
+        elif event["cat"] == "gpu_memcpy":
+            tables[nsys.MEMCPY].append({**row, **on_gpu, **COPIES[event["name"]], "bytes": 64})
+        elif event["cat"] == "cuda_runtime":
+            tables[nsys.RUNTIME].append({**row, **on_host, "eventClass": 0, "nameId": number(event["name"] + "_v7000"), "returnValue": 0})
+        elif event["cat"] == "user_annotation":
+            tables["NVTX_EVENTS"].append({**row, **on_host, "eventType": 59, "text": prefix + event["name"], "domainId": 0})
+    tables["TARGET_INFO_GPU"] = [{"id": 0, "name": "NVIDIA H200", "smCount": 132, "computeMajor": 9, "computeMinor": 0}]
+    tables["TARGET_INFO_CUDA_DEVICE"] = [{"gpuId": 0, "cudaId": 0, "pid": PID}]
+    tables["META_DATA_EXPORT"] = nsys.meta(2026)
+    tables["StringIds"] = [{"id": place, "value": text} for text, place in strings.items()]
+    nsys.write(tables, path)
+
+
+def report(binary, path, out):
+    outcome = harness.run([binary, "report", path, "--output_csvs_dir", out, "--output_json", out + ".json"])
+    assert outcome.code == 0 and not outcome.problems(), outcome.stderr
+    found = {}
+    for name in os.listdir(out):
+        with open(os.path.join(out, name), newline="", encoding="utf-8") as file:
+            found[name.removesuffix(".csv")] = list(csv.DictReader(file))
+    return found, outcome.stdout
+
+
+def both(binary, folder, trace):
+    """The sheets of the same events in both formats, and what the terminal shows of the export."""
+    trace.write(os.path.join(folder, "t.json"))
+    export(trace, os.path.join(folder, "t.sqlite"))
+    wanted, _ = report(binary, os.path.join(folder, "t.json"), os.path.join(folder, "json"))
+    return wanted, *report(binary, os.path.join(folder, "t.sqlite"), os.path.join(folder, "sqlite"))
+
+
+def is_same(cell, wanted):
+    if cell == wanted:
+        return True
+    try:
+        return abs(float(cell) - float(wanted)) <= 1e-6 * abs(float(wanted))
+    except ValueError:
+        return False
+
+
+def check_sheets(binary, _, seed, annotate):
+    with tempfile.TemporaryDirectory() as folder:
+        wanted, found, shown = both(binary, folder, generate.server(seed, annotate))
+    problems = []
+    for sheet in SHEETS:
+        rows = found.get(sheet, [])
+        if len(rows) != len(wanted[sheet]):
+            problems.append(f"{sheet}: {len(rows)} rows instead of {len(wanted[sheet])}")
+        problems += [f"{sheet}[{number}].{column}: {row[column]!r} instead of {want[column]!r}"
+                     for number, (row, want) in enumerate(zip(rows, wanted[sheet])) for column in want
+                     if column not in ("attributed_pct", "how") and not is_same(row[column], want[column])]
+    facts, others = ({row["name"]: row["value"] for row in sheets["overview"]} for sheets in (found, wanted))
+    problems += [f"{name}: {facts.get(name)} instead of {others[name]}" for name in others
+                 if name.startswith("step") and not is_same(facts.get(name, ""), others[name])]
+    if "decode: " not in shown or "prefill: " not in shown:
+        problems.append(f"no phases on the terminal: {shown[:300]}")
+    return problems
+
+
+def check_findings(binary, _):
+    """A slow scheduler is found, with its phase."""
+    with tempfile.TemporaryDirectory() as folder:
+        _, found, _ = both(binary, folder, named([("step[DECODE bs=4]", 100, 400)] * 40))
+    first = found["findings"][0]
+    gain = float(first["phase_gain_ms"])
+    return [] if (first["id"], first["phase"]) == ("decode_gap", "decode") and abs(gain - .4) < .05 else [str(first)]
+
+
+def check_compare(binary, _):
+    with tempfile.TemporaryDirectory() as folder:
+        a, b, out = (os.path.join(folder, name) for name in ("a.sqlite", "b.sqlite", "out.json"))
+        export(named([DECODE] * 40), a)
+        export(named([("step[DECODE bs=4]", 150, 0)] * 20), b)
+        for sheets in ("waterfall", "all"):
+            outcome = harness.run([binary, "compare", a, b, "--sheets", sheets, "--output_json", out, "--fail_if", "step_ms > 5%"])
+            with open(out, encoding="utf-8") as file:
+                row = json.load(file)["phase_changes"][0]
+            if outcome.code != 3 or abs(row["pct"] - 50) > 1:
+                return [f"{sheets}: exit {outcome.code}, {row}"]
+    return []
+
+
+def check_other_ranges(binary, _):
+    """Ranges with other names are no steps."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "t.sqlite")
+        export(named([DECODE] * 20), path, prefix="my ")
+        found, shown = report(binary, path, os.path.join(folder, "out"))
+    return [] if "serving_steps" not in found and "in the window" in shown else [shown[:300]]
+
+
+CASES = [harness.Case(f"{annotate.__name__} {seed}", check_sheets, seed, annotate)
+         for seed, annotate in ((1, generate.vllm), (2, generate.vllm_detailed), (3, generate.sglang))]
+CASES += [harness.Case("findings", check_findings), harness.Case("compare", check_compare), harness.Case("other ranges", check_other_ranges)]
+
+if __name__ == "__main__":
+    sys.exit(harness.run_cases(__doc__.splitlines()[0], CASES))
