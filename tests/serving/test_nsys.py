@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Servers in Nsight Systems exports, whose steps are NVTX ranges: the same events as in a PyTorch trace give the same serving sheets.
+"""Servers in Nsight Systems exports and rocprofv3 runs, whose steps are NVTX or ROCTX ranges: the same events as in a PyTorch trace give
+the same serving sheets.
 
     python3 -m tests.serving.test_nsys --bin build/gputally [--only TEXT]
 """
@@ -10,6 +11,7 @@ import sys
 import tempfile
 
 from tests.common import harness
+from tests.findings.rocprof_runs import Run
 from tests.nsys import generate_export as nsys
 from tests.serving import generate
 from tests.serving.test_compare import DECODE, named
@@ -47,6 +49,31 @@ def export(trace, path, prefix=""):
     tables["META_DATA_EXPORT"] = nsys.meta(2026)
     tables["StringIds"] = [{"id": place, "value": text} for text, place in strings.items()]
     nsys.write(tables, path)
+
+
+def rocprof(trace, path):
+    """The events of a trace as a JSON file of rocprofv3, which counts from its own beginning."""
+    run = Run(begin=8_000_000_000_000)
+    names = []
+    for event in trace.events:
+        start, length, launch = round(event["ts"] * 1000), round(event["dur"] * 1000), event["args"].get("correlation", 0)
+        if event["cat"] == "kernel":
+            run.kernel(event["name"], start, length, correlation=launch)
+            blocks = event["args"].get("grid", (1, 1, 1))[0]
+            run.dispatches[-1]["dispatch_info"]["grid_size"] = {"x": 64 * blocks, "y": 1, "z": 1}
+        elif event["cat"] == "gpu_memcpy":
+            run.copy("DEVICE_TO_HOST", start, length, 64, correlation=launch)
+        elif event["cat"] == "cuda_runtime":
+            run.call(event["name"].replace("cuda", "hip"), start, length, launch)
+        else:
+            names.append({"key": 1_000_000 + len(names), "value": event["name"]})
+            run.markers.append(run.record("MARKER_CORE_RANGE_API", 0, start, start + length, names[-1]["key"]))
+    document = run.document()
+    part = document["rocprofiler-sdk-tool"][0]
+    part["buffer_records"]["marker_api"], part["strings"]["marker_api"] = run.markers, names
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(document, file)
+    return run.begin / 1000
 
 
 def report(binary, path, out):
@@ -95,6 +122,26 @@ def check_sheets(binary, _, seed, annotate):
     return problems
 
 
+def check_rocprof(binary, _):
+    """Steps, batch sizes and times, which count from another beginning; names of copies and classes of kernels are those of rocprofv3."""
+    trace = generate.server(4, generate.sglang)
+    with tempfile.TemporaryDirectory() as folder:
+        trace.write(os.path.join(folder, "t.json"))
+        begin_us = rocprof(trace, os.path.join(folder, "t_results.json"))
+        wanted, _ = report(binary, os.path.join(folder, "t.json"), os.path.join(folder, "json"))
+        found, _ = report(binary, os.path.join(folder, "t_results.json"), os.path.join(folder, "rocprof"))
+    steps, problems = found.get("serving_steps", []), []
+    if len(steps) != len(wanted["serving_steps"]):
+        return [f"{len(steps)} steps"]
+    for number, (row, want) in enumerate(zip(steps, wanted["serving_steps"])):
+        for column in want:
+            begins = begin_us if column in ("host_start_us", "gpu_start_us") and want[column] else 0
+            value = str(float(want[column]) + begins) if begins else want[column]
+            if not is_same(row[column], value):
+                problems.append(f"step {number} {column}: {row[column]!r} instead of {value!r}")
+    return problems
+
+
 def check_findings(binary, _):
     """A slow scheduler is found, with its phase."""
     with tempfile.TemporaryDirectory() as folder:
@@ -129,7 +176,7 @@ def check_other_ranges(binary, _):
 
 CASES = [harness.Case(f"{annotate.__name__} {seed}", check_sheets, seed, annotate)
          for seed, annotate in ((1, generate.vllm), (2, generate.vllm_detailed), (3, generate.sglang))]
-CASES += [harness.Case("findings", check_findings), harness.Case("compare", check_compare), harness.Case("other ranges", check_other_ranges)]
+CASES += [harness.Case("rocprofv3", check_rocprof), harness.Case("findings", check_findings), harness.Case("compare", check_compare), harness.Case("other ranges", check_other_ranges)]
 
 if __name__ == "__main__":
     sys.exit(harness.run_cases(__doc__.splitlines()[0], CASES))
