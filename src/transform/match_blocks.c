@@ -33,7 +33,7 @@ const char *gt_match_phase_name(gt_match_phase phase)
 /* ---- blocks ---- */
 
 typedef struct block {
-    int phase;
+    gt_match_phase phase;
     size_t begin, steps;
     size_t steps_before; /* of the whole sequence */
 } block;
@@ -66,7 +66,7 @@ static void find_blocks(side *s, size_t window)
 {
     block whole = {.phase = NO_PHASE};
     for (size_t i = 0; i < s->trace.step_count; i++) {
-        int phase = phase_of(&s->trace.steps[i]);
+        gt_match_phase phase = phase_of(&s->trace.steps[i]);
         if (phase != whole.phase) {
             add_windows(s, whole, window);
             whole = (block){.phase = phase, .begin = i};
@@ -103,7 +103,7 @@ typedef struct pair {
 } pair;
 
 /* What is compared of two steps, the most important first. */
-static size_t measures_of(const gt_serving_step *step, int phase, int64_t *measures)
+static size_t measures_of(const gt_serving_step *step, gt_match_phase phase, int64_t *measures)
 {
     if (phase == GT_MATCH_DECODE) {
         measures[0] = step->generation_sum;
@@ -164,7 +164,7 @@ static bool try_all(const side *sides, const block *a, pair *best)
     return has_candidate;
 }
 
-static pair best_pair(const side *sides, int phase)
+static pair best_pair(const side *sides, gt_match_phase phase)
 {
     pair best = {.blocks = {NULL, NULL}};
     if (!sides[0].is_detailed) return best;
@@ -274,7 +274,7 @@ static void add_header(gt_buffer *csv)
     gt_buffer_add_cstr(csv, "\n");
 }
 
-static void add_row(gt_buffer *csv, int64_t id, int phase, const pair *p, const side *sides,
+static void add_row(gt_buffer *csv, int64_t id, gt_match_phase phase, const pair *p, const side *sides,
                     const char *const *paths)
 {
     char text[256];
@@ -300,7 +300,8 @@ static void add_row(gt_buffer *csv, int64_t id, int phase, const pair *p, const 
     gt_buffer_add_cstr(csv, "\n");
 }
 
-static void describe_pair(report *r, int phase, const pair *p, const side *sides, const char *const *paths)
+static void describe_pair(report *r, gt_match_phase phase, const pair *p, const side *sides,
+                          const char *const *paths)
 {
     static const char *const keys[] = {"TraceA", "TraceB"};
     gt_json_open(&r->json, '{');
@@ -315,7 +316,7 @@ static void describe_pair(report *r, int phase, const pair *p, const side *sides
     add_row(&r->csv, r->count++, phase, p, sides, paths);
 }
 
-static void add_note(report *r, int phase, const pair *p, const side *sides)
+static void add_note(report *r, gt_match_phase phase, const pair *p, const side *sides)
 {
     char *reason =
         !sides[0].is_detailed || !sides[1].is_detailed
@@ -342,7 +343,8 @@ static bool write_report(report *r, gt_output *output, const char *dir, gt_error
 /* ---- all ---- */
 
 /* The path of the block's trace, which the splitting owns. */
-static const char *add_trace(side *s, int phase, const block *b, const size_t *indexes, char letter)
+static const char *add_trace(side *s, gt_match_phase phase, const block *b, const size_t *indexes,
+                             char letter)
 {
     const char *name = gt_match_phase_name(phase);
     char *dir = gt_format("%s/%s", s->trace.dir, name);
@@ -353,7 +355,7 @@ static const char *add_trace(side *s, int phase, const block *b, const size_t *i
     return s->trace.parts[s->trace.count - 1].path;
 }
 
-static gt_match match_phase(side *sides, int phase, report *r)
+static gt_match match_phase(side *sides, gt_match_phase phase, report *r)
 {
     pair p = best_pair(sides, phase);
     gt_match match = {.distance_count = p.distance_count};

@@ -326,6 +326,27 @@ def check_mixture(binary, folder):
     return ([] if found == [expected] else [f"{found}, not {expected}"]) + ([] if "2 steps are needed" in done.stderr and "the maximum is 64" in done.stderr else [done.stderr])
 
 
+OTHER_FORMS = {
+    "modes": ["step[EXTEND bs=1 toks=9]"] + ["step[DRAFT_EXTEND bs=2 toks=2]", "step[TARGET_VERIFY bs=2 toks=8]"] * 5,
+    "executor": ["[Executor] _forward_step 0: 1 ctx reqs, 0 gen reqs"] + ["[Executor] _forward_step 1: 0 ctx reqs, 2 gen reqs"] * 10,
+}
+
+
+def check_other_forms(binary, folder):
+    """Steps that TraceLens does not know: the other modes of SGLang, and TensorRT-LLM."""
+    problems = []
+    for form, names in OTHER_FORMS.items():
+        events = [{"ph": "X", "cat": "user_annotation", "name": name, "pid": 1, "tid": 1, "ts": 100 * i, "dur": 50} for i, name in enumerate(names)]
+        with open(os.path.join(folder, form + ".json"), "w", encoding="utf-8") as file:
+            json.dump(events, file)
+        done = harness.run([binary, "split", form + ".json", "-o", form, "--store-single-iteration"], cwd=folder)
+        files = os.listdir(os.path.join(folder, form)) if not done.code else [done.stderr]
+        steps = [name for name in files if name.endswith(".json.gz")]
+        if len(steps) != len(names):
+            problems.append(f"{form}: {files}")
+    return problems
+
+
 def check_report(binary, folder):
     """An extracted trace can be reported like any other, and has the GPU time of execution_details.csv."""
     with open(os.path.join(folder, "t.json"), "w", encoding="utf-8") as file:
@@ -380,6 +401,7 @@ def cases():
     for seed in range(36):
         yield Case(f"trace {seed}", check_split(seed, requests[seed % len(requests)]))
     yield Case("an expected share of prefill", check_mixture)
+    yield Case("forms of others", check_other_forms)
     yield Case("a report of steps", check_report)
     yield Case("wrong input", check_wrong)
     yield Case("a full disk", check_full_disk)

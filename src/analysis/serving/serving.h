@@ -29,6 +29,9 @@ typedef struct gt_serving_step {
 typedef enum gt_step_name { GT_STEP_NONE, GT_STEP_SHORT, GT_STEP_DETAILED } gt_step_name;
 
 gt_step_name gt_step_name_kind(gt_str name);
+/* The same with the forms that TraceLens does not know: TensorRT-LLM, and all modes of SGLang. These are
+ * short. */
+gt_step_name gt_step_any_name_kind(gt_str name);
 /* What the name says; for any other name, a step of one request that generates one token. */
 gt_serving_step gt_serving_step_of(gt_str name);
 

@@ -44,7 +44,7 @@ static uint8_t *name_kinds(const gt_plain_events *e)
     memset(kinds, UNKNOWN, count);
     for (size_t i = 0; i < e->count; i++)
         if (kinds[e->name[i]] == UNKNOWN)
-            kinds[e->name[i]] = (uint8_t)gt_step_name_kind(gt_interner_get(e->strings, e->name[i]));
+            kinds[e->name[i]] = (uint8_t)gt_step_any_name_kind(gt_interner_get(e->strings, e->name[i]));
     return kinds;
 }
 

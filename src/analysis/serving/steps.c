@@ -5,6 +5,7 @@
 #include "analysis/serving/serving.h"
 
 #include "analysis/serving/name_reader.h"
+#include "analysis/serving/step_list.h"
 #include "base/buffer.h"
 #include "base/memory.h"
 
@@ -211,11 +212,37 @@ gt_step_name gt_step_name_kind(gt_str name)
     return read_step(name, &step);
 }
 
-gt_serving_step gt_serving_step_of(gt_str name)
+/* A name that only step_names.c knows: of TensorRT-LLM, or a mode of SGLang such as TARGET_VERIFY. */
+static bool read_other(gt_str name, gt_serving_step *s)
+{
+    gt_step_said said;
+    if (!gt_step_name_says(name, &said) || said.kind == GT_STEP_PROFILER) return false;
+    *s = (gt_serving_step){.context_requests = said.context_requests,
+                           .context_sum = said.context_tokens,
+                           .generation_requests = said.generation_requests,
+                           .generation_sum = said.generation_tokens,
+                           .generation_length = said.sk_sum};
+    int64_t *const numbers[] = {&s->context_requests, &s->context_sum, &s->generation_requests,
+                                &s->generation_sum, &s->generation_length};
+    for (size_t i = 0; i < GT_LENGTH(numbers); i++)
+        if (*numbers[i] == GT_STEP_UNKNOWN) *numbers[i] = 0;
+    s->batch_size = s->context_sum + s->generation_sum;
+    if (!s->batch_size) s->batch_size = gt_step_requests(s);
+    return true;
+}
+
+gt_step_name gt_step_any_name_kind(gt_str name)
 {
     gt_serving_step step;
-    read_step(name, &step);
-    return step;
+    gt_step_name kind = read_step(name, &step);
+    return kind == GT_STEP_NONE && read_other(name, &step) ? GT_STEP_SHORT : kind;
+}
+
+gt_serving_step gt_serving_step_of(gt_str name)
+{
+    gt_serving_step step, other;
+    bool is_other = read_step(name, &step) == GT_STEP_NONE && read_other(name, &other);
+    return is_other ? other : step;
 }
 
 gt_step_phase gt_step_phase_of(gt_str name)
