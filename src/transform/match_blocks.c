@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEAST_DECODE_STEPS = 2, NO_PHASE = GT_MATCH_PHASES, MOST_DISTANCES = 4 };
+enum { LEAST_DECODE_STEPS = 2, MOST_DISTANCES = 4 };
 
 const char *gt_match_phase_name(gt_match_phase phase)
 {
@@ -33,7 +33,7 @@ const char *gt_match_phase_name(gt_match_phase phase)
 /* ---- blocks ---- */
 
 typedef struct block {
-    gt_match_phase phase;
+    gt_match_phase phase; /* GT_MATCH_PHASES: none of these */
     size_t begin, steps;
     size_t steps_before; /* of the whole sequence */
 } block;
@@ -45,16 +45,17 @@ typedef struct side {
     size_t count, capacity;
 } side;
 
-static int phase_of(const gt_serving_step *step)
+static gt_match_phase phase_of(const gt_serving_step *step)
 {
     bool generates = step->generation_requests > 0;
     if (gt_step_has_context(step)) return generates ? GT_MATCH_MIXED : GT_MATCH_PREFILL;
-    return generates ? GT_MATCH_DECODE : NO_PHASE;
+    return generates ? GT_MATCH_DECODE : GT_MATCH_PHASES;
 }
 
 static void add_windows(side *s, block whole, size_t window)
 {
-    if (whole.phase == NO_PHASE || whole.steps < (whole.phase == GT_MATCH_DECODE ? LEAST_DECODE_STEPS : 1))
+    if (whole.phase == GT_MATCH_PHASES ||
+        whole.steps < (whole.phase == GT_MATCH_DECODE ? LEAST_DECODE_STEPS : 1))
         return;
     if (!window || whole.steps < window) window = whole.steps;
     for (size_t at = 0; at + window <= whole.steps; at += window)
@@ -64,7 +65,7 @@ static void add_windows(side *s, block whole, size_t window)
 
 static void find_blocks(side *s, size_t window)
 {
-    block whole = {.phase = NO_PHASE};
+    block whole = {.phase = GT_MATCH_PHASES};
     for (size_t i = 0; i < s->trace.step_count; i++) {
         gt_match_phase phase = phase_of(&s->trace.steps[i]);
         if (phase != whole.phase) {
@@ -389,7 +390,7 @@ bool gt_match_blocks(gt_output *output, const char *const paths[2], const char *
                 open_side(&sides[1], paths[1], dir, options, read, error) &&
                 gt_output_add_folder(output, dir, error);
     for (size_t i = 0; done && i < options->phase_count; i++)
-        matches[i] = match_phase(sides, (int)options->phases[i], &r);
+        matches[i] = match_phase(sides, options->phases[i], &r);
     for (int i = 0; done && options->extract && r.count && i < 2; i++)
         done = gt_splitting_write(&sides[i].trace, output, paths[i], read->threads, error);
     done = done && write_report(&r, output, dir, error);
