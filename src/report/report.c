@@ -603,6 +603,8 @@ static bool make_pytorch_tables(gt_report *report, gt_error *error)
     halves.frames = gt_pytorch_read_take_frames(report->read);
     bool found = !may_replay(&halves) || find_graphs(&halves);
     halves.trace.strings = gt_interner_copy(strings);
+    if (halves.steps) gt_kernel_classifier_use_strings(halves.steps->kernels, halves.trace.strings);
+    if (halves.graphs) gt_graphs_use_strings(halves.graphs, halves.trace.strings);
     if (found) make_both(&halves);
     if (halves.steps && halves.steps->is_capture) warn_about_capture(halves.steps);
     gt_store_free(halves.frames);

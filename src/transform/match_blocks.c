@@ -152,7 +152,8 @@ static bool is_better(const pair *found, const pair *best)
 static bool try_all(const side *sides, const block *a, pair *best)
 {
     bool has_candidate = false;
-    for (const block *b = sides[1].blocks; b < sides[1].blocks + sides[1].count; b++) {
+    for (size_t i = 0; i < sides[1].count; i++) {
+        const block *b = &sides[1].blocks[i];
         if (b->phase != a->phase || b->steps != a->steps) continue;
         pair found = {.blocks = {a, b}};
         found.distance_count = measure_distances(sides, a, b, found.distances);
@@ -169,7 +170,8 @@ static pair best_pair(const side *sides, gt_match_phase phase)
 {
     pair best = {.blocks = {NULL, NULL}};
     if (!sides[0].is_detailed) return best;
-    for (const block *a = sides[0].blocks; a < sides[0].blocks + sides[0].count; a++) {
+    for (size_t i = 0; i < sides[0].count; i++) {
+        const block *a = &sides[0].blocks[i];
         if (a->phase != phase) continue;
         best.with_phase++;
         if (sides[1].is_detailed) best.with_candidate += try_all(sides, a, &best);

@@ -17,7 +17,7 @@ typedef struct printing {
 
 static void print_points(const gt_schedule *s)
 {
-    size_t kinds[GT_API_KINDS] = {0}, flags[6] = {0};
+    size_t kinds[GT_API_STEP + 1] = {0}, flags[6] = {0};
     int64_t sum_ns = 0;
     for (size_t i = 0; i < s->point_count; i++) {
         kinds[s->points[i].kind]++;

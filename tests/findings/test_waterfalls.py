@@ -239,7 +239,7 @@ def check_steps(binary, folder):
     plain, other = (trace_of(folder, f"plain{count}", count, work, with_steps=False) for count in (8, 1))
     for left, right, options, code in ((short, plain, ["--sheets", "waterfall"], 1), (plain, short, [], 0)):
         done = compare(binary, folder, left, right, *options, name="none")
-        if done.code != code or "short.json is per step, but " not in done.stderr or "plain8.json has no profiler steps" not in done.stderr:
+        if done.code != code or "short.json is per step, but " not in done.stderr or "plain8.json has no steps" not in done.stderr:
             found.append(f"one step and a whole trace: exit code {done.code}, {done.stderr!r}")
         if os.path.exists(os.path.join(folder, "none", "waterfall.csv")):
             found.append("a waterfall of one step and a whole trace")

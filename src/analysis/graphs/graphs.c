@@ -115,6 +115,12 @@ gt_graphs *gt_graphs_new(const gt_step_list *steps, gt_interner *strings)
     return graphs;
 }
 
+void gt_graphs_use_strings(gt_graphs *graphs, gt_interner *strings)
+{
+    graphs->names.strings = strings;
+    gt_kernel_classifier_use_strings(graphs->names.classes, strings);
+}
+
 void gt_graphs_free(gt_graphs *graphs)
 {
     if (!graphs) return;

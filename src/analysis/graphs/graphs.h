@@ -44,6 +44,8 @@ typedef struct gt_graphs {
  * the trace, which get more. */
 gt_graphs *gt_graphs_new(const gt_step_list *steps, gt_interner *strings);
 void gt_graphs_free(gt_graphs *graphs);
+/* From now on these are the strings: a copy of the former ones, which others may be adding to. */
+void gt_graphs_use_strings(gt_graphs *graphs, gt_interner *strings);
 
 /* Whether eager references of another trace are of the model of these graphs: one of them fits one of the
  * units. Sets *share to the paired part of the skeletons where it fits best, from 0 to 1. */

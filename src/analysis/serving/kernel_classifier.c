@@ -322,6 +322,11 @@ gt_kernel_classifier *gt_kernel_classifier_new(const gt_interner *strings)
     return names;
 }
 
+void gt_kernel_classifier_use_strings(gt_kernel_classifier *names, const gt_interner *strings)
+{
+    names->strings = strings;
+}
+
 void gt_kernel_classifier_free(gt_kernel_classifier *names)
 {
     if (!names) return;

@@ -38,6 +38,8 @@ gt_kernel_class gt_kernel_class_of(gt_str name);
 /* Looks at each name once. Borrows the strings, to which more may be added. */
 typedef struct gt_kernel_classifier gt_kernel_classifier;
 gt_kernel_classifier *gt_kernel_classifier_new(const gt_interner *strings);
+/* From now on these are the strings: a copy of the former ones, which others may be adding to. */
+void gt_kernel_classifier_use_strings(gt_kernel_classifier *names, const gt_interner *strings);
 void gt_kernel_classifier_free(gt_kernel_classifier *names);
 
 /* Of the name with this string id. */
