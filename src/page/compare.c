@@ -307,8 +307,10 @@ static void put_tiles(gt_json_writer *w, const gt_page_comparison *c, const gt_t
         if (whole.a > 0 && whole.b > 0)
             add_share_tile(w, "busy", "GPU busy", 100 * (1 - (double)idle.a / (double)whole.a),
                            100 * (1 - (double)idle.b / (double)whole.b));
-        add_time_tile(w, "communication", "exposed communication", sum_of(parts, "communication"));
-        add_time_tile(w, "copies", "exposed copies and memsets", sum_of(parts, "copy"));
+        pair_ns communication = sum_of(parts, "communication"), copies = sum_of(parts, "copy");
+        if (communication.a || communication.b)
+            add_time_tile(w, "communication", "exposed communication", communication);
+        if (copies.a || copies.b) add_time_tile(w, "copies", "exposed copies and memsets", copies);
     }
     add_roofline_tile(w, c);
     gt_json_close(w, ']');

@@ -180,13 +180,22 @@ static const struct {
     gt_page_part_kind kind;
     const char *cause;
 } subjects[] = {
-    {"data_stall", GT_PART_IDLE, "data"},          {"host_sync", GT_PART_IDLE, "sync"},
-    {"cpu_roundtrip", GT_PART_IDLE, "cpu_op"},     {"allocator_churn", GT_PART_IDLE, "alloc"},
-    {"python_busy", GT_PART_IDLE, "python"},       {"host_untraced", GT_PART_IDLE, "untraced"},
-    {"first_use", GT_PART_IDLE, "module"},         {"launch_bound", GT_PART_IDLE, "launch"},
-    {"slow_optimizer", GT_PART_IDLE, "launch"},    {"short_kernels", GT_PART_IDLE, "launch"},
-    {"pageable_copy", GT_PART_IDLE, "copy"},       {"pageable_copy", GT_PART_COPY, NULL},
-    {"exposed_copy", GT_PART_COPY, NULL},          {"exposed_comm", GT_PART_IDLE, "collective"},
+    {"data_stall", GT_PART_IDLE, "data"},
+    {"host_sync", GT_PART_IDLE, "sync"},
+    {"cpu_roundtrip", GT_PART_IDLE, "cpu_op"},
+    {"allocator_churn", GT_PART_IDLE, "alloc"},
+    {"wait", GT_PART_IDLE, "wait"},
+    {"data_stall", GT_PART_IDLE, "wait"},
+    {"python_busy", GT_PART_IDLE, "python"},
+    {"host_untraced", GT_PART_IDLE, "untraced"},
+    {"first_use", GT_PART_IDLE, "module"},
+    {"launch_bound", GT_PART_IDLE, "launch"},
+    {"slow_optimizer", GT_PART_IDLE, "launch"},
+    {"short_kernels", GT_PART_IDLE, "launch"},
+    {"pageable_copy", GT_PART_IDLE, "copy"},
+    {"pageable_copy", GT_PART_COPY, NULL},
+    {"exposed_copy", GT_PART_COPY, NULL},
+    {"exposed_comm", GT_PART_IDLE, "collective"},
     {"exposed_comm", GT_PART_COMMUNICATION, NULL},
 };
 

@@ -58,13 +58,13 @@ static void calls_have_labels_of_their_own(void **state)
 }
 
 /* The label of host time between 10 and `end` in which a function runs that calls a built-in one. */
-static gt_cause open_label(const char *function, int64_t end)
+static gt_cause label_of_call(const char *function, const char *call, int64_t end)
 {
     small_schedule *s = small_new();
     small_point(s, 0, GT_API_LAUNCH, 0, 10);
     if (function) {
         small_event(s, 0, GT_KIND_PYTHON, function, 10, end);
-        small_event(s, 0, GT_KIND_PYTHON, "<built-in function sum>", 10, end);
+        small_event(s, 0, GT_KIND_PYTHON, call, 10, end);
     }
     uint32_t last = small_point(s, 0, GT_API_LAUNCH, end, end + 10);
     build(s);
@@ -72,6 +72,25 @@ static gt_cause open_label(const char *function, int64_t end)
     gt_cause label = s->schedule.pieces[s->points[last].first_piece].label;
     small_free(s);
     return label;
+}
+
+static gt_cause open_label(const char *function, int64_t end)
+{
+    return label_of_call(function, "<built-in function sum>", end);
+}
+
+static void long_calls_that_wait_are_waiting(void **state)
+{
+    static const char lock[] = "<built-in method acquire of _thread.lock object at 0x7f1>";
+    (void)state;
+    assert_int_equal(label_of_call("train.py(1): step", lock, 209), GT_CAUSE_LAUNCH);
+    assert_int_equal(label_of_call("train.py(1): step", lock, 210), GT_CAUSE_WAIT);
+    assert_int_equal(label_of_call("threading.py(9): wait", lock, 900),
+                     GT_CAUSE_WAIT); /* also in framework code */
+    assert_int_equal(label_of_call("train.py(1): step", "<built-in function select>", 900), GT_CAUSE_WAIT);
+    assert_int_equal(label_of_call("train.py(1): step", "<built-in function selector>", 900),
+                     GT_CAUSE_PYTHON);
+    assert_int_equal(label_of_call("train.py(1): wait", "<built-in function sum>", 900), GT_CAUSE_PYTHON);
 }
 
 static void long_runs_are_causes(void **state)
@@ -301,6 +320,7 @@ int main(void)
         cmocka_unit_test(events_change_the_label),
         cmocka_unit_test(calls_have_labels_of_their_own),
         cmocka_unit_test(long_runs_are_causes),
+        cmocka_unit_test(long_calls_that_wait_are_waiting),
         cmocka_unit_test(runs_end_at_ops),
         cmocka_unit_test(backward_on_another_thread_is_launching),
         cmocka_unit_test(work_of_other_threads_is_launching),

@@ -135,8 +135,12 @@ def check_optimizer(binary, folder):
 
 
 def check_communication(binary, folder):
-    _, found, _ = report(binary, folder, training(("gloo:all_reduce", 5, CODE_US)))
-    assert found["where"] == "gloo:all_reduce" and "straggler" in found["advice"], found
+    """NCCL's range is around its launch; Gloo's is the time in which the host waits."""
+    _, found, _ = report(binary, folder, training(("nccl:all_reduce", 5, CODE_US)))
+    assert found["where"] == "nccl:all_reduce" and "straggler" in found["advice"], found
+    document, _, _ = report(binary, folder, training(("gloo:all_reduce", 5, CODE_US)))
+    first = document["findings"][0]
+    assert (first["id"], first["where"]) == ("wait", "gloo:all_reduce") and "other ranks are late" in first["advice"], first
     return []
 
 

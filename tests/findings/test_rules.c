@@ -79,6 +79,21 @@ static void test_data_loading_that_holds_up_the_gpu_is_found(void **state)
     end_test(m, list);
 }
 
+static void test_waiting_is_no_python_code(void **state)
+{
+    (void)state;
+    made *m = make_label_steps(GT_CAUSE_WAIT, 3000, 0);
+    gt_finding_list *list = run_rules(m);
+    const gt_finding *finding = expect_gain(list, "wait", 2010);
+    assert_int_equal(finding->rank, 1);
+    assert_int_equal(finding->confidence, GT_CONFIDENCE_HIGH);
+    assert_string_equal(finding->title,
+                        "The launching thread waits 3.00 ms per step for something outside of the "
+                        "trace; the GPU is idle for 2.01 ms of it");
+    assert_null(find_finding(list, "python_busy"));
+    end_test(m, list);
+}
+
 static void test_data_loading_beside_a_busy_gpu_is_not_shown(void **state)
 {
     (void)state;
@@ -997,6 +1012,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_numbers_have_no_idle_decimals_and_nouns_the_right_form),
         cmocka_unit_test(test_data_loading_that_holds_up_the_gpu_is_found),
+        cmocka_unit_test(test_waiting_is_no_python_code),
         cmocka_unit_test(test_data_loading_beside_a_busy_gpu_is_not_shown),
         cmocka_unit_test(test_nothing_is_said_of_labels_that_do_not_occur),
         cmocka_unit_test(test_python_code_names_its_function),

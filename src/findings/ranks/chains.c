@@ -230,8 +230,8 @@ static void take_call(walk *w, const gt_host_point *point, bool is_launch)
 
 static void take_piece(walk *w, const gt_piece *part)
 {
-    bool is_named =
-        part->label == GT_CAUSE_DATA || part->label == GT_CAUSE_CPU_OP || part->label == GT_CAUSE_PYTHON;
+    bool is_named = part->label == GT_CAUSE_DATA || part->label == GT_CAUSE_CPU_OP ||
+                    part->label == GT_CAUSE_PYTHON || part->label == GT_CAUSE_WAIT;
     take_cause(w, part->end_ns, GT_CAUSE_LAUNCH);
     if (is_named && part->event != GT_NONE)
         take(w, part->start_ns, part->label == GT_CAUSE_DATA ? GT_CHAIN_DATA : GT_CHAIN_HOST,

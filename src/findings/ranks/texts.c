@@ -91,6 +91,8 @@ static const struct {
          "move it out of the loop."},
     [GT_CAUSE_UNTRACED] = {"its host does something for", "longer that the trace does not show",
                            "Record {who} with with_stack=True, and look for other processes on {host}."},
+    [GT_CAUSE_WAIT] = {"its host waits for others for", "longer",
+                       "Find the lock, queue or socket that it waits for, and who is slow at the other end."},
     [GT_CAUSE_ALLOC] = {"its memory calls take", "longer",
                         "Compare the memory in use of {who} with that of others; balance it, or avoid "
                         "allocations in the loop."},

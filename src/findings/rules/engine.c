@@ -42,6 +42,8 @@ enum {
     RULE_ONCE = 16,     /* says itself that it does not repeat */
     RULE_SERVER = 32,   /* only of servers */
     RULE_TRAINING = 64, /* not of servers */
+    RULE_AFTER_WAIT =
+        128, /* gains only what the repair of waits leaves: what has not come cannot be computed ahead */
 };
 
 typedef struct rule_row {
@@ -55,7 +57,8 @@ static const rule_row rules[] = {
     {gt_rule_prefill_stall, RULE_SERVER},
     {gt_rule_graph_padding, RULE_SERVER},
     {gt_rule_data_stall, RULE_TRAINING},
-    {gt_rule_host_sync, RULE_DOUBTED},
+    {gt_rule_wait, 0},
+    {gt_rule_host_sync, RULE_DOUBTED | RULE_AFTER_WAIT},
     {gt_rule_cpu_op, 0},
     {gt_rule_allocator_churn, 0},
     {gt_rule_python_busy, 0},
@@ -211,7 +214,8 @@ static double find_gains(const gt_rule_input *input, found_rules *found)
     gain_job *fast = &jobs.items[count], *all_specific = fast + 1, *residual = fast + 2;
     edit_set specific = {0};
     fast->fast_host = true;
-    size_t used = input->schedule->used_step_count;
+    size_t used = input->schedule->used_step_count, wait = 0;
+    while (wait < count && found->rows[wait]->find != gt_rule_wait) wait++;
     found->step_ns = gt_alloc(count * used * sizeof *found->step_ns);
     for (size_t i = 0; i < count; i++) {
         const gt_edit *edit = &found->items[i].edit;
@@ -220,6 +224,10 @@ static double find_gains(const gt_rule_input *input, found_rules *found)
         if (found->rows[i]->flags & RULE_RESIDUAL) {
             all_specific->edits = residual[i].edits = specific;
             add_edit(&residual[i].edits, edit);
+        } else if (found->rows[i]->flags & RULE_AFTER_WAIT && wait < count) {
+            add_edit(&residual[i].edits, &found->items[wait].edit);
+            add_edit(&residual[i].edits, edit);
+            add_edit(&specific, edit);
         } else if (!(found->rows[i]->flags & RULE_VAGUE)) {
             add_edit(&specific, edit);
         }
@@ -239,6 +247,8 @@ static double find_gains(const gt_rule_input *input, found_rules *found)
             gain_ns = smaller(gain_ns, all_specific->edits.step_ns - residual[i].edits.step_ns);
             gain_ns = smaller(gain_ns, launch_idle_ns);
         }
+        if (found->rows[i]->flags & RULE_AFTER_WAIT && wait < count)
+            gain_ns = smaller(gain_ns, jobs.items[wait].edits.step_ns - residual[i].edits.step_ns);
         if (!finding->is_gpu && !shortens_ops(&finding->edit))
             gain_ns = smaller(gain_ns, host_idle_ns + finding->held_ns);
         finding->gain_ns = limit_gain(finding, gain_ns);

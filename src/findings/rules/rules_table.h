@@ -9,6 +9,7 @@
 
 /* ---- the host ---- */
 gt_rule_function gt_rule_data_stall;
+gt_rule_function gt_rule_wait; /* wait or data_stall */
 gt_rule_function gt_rule_host_sync;
 gt_rule_function gt_rule_cpu_op; /* cpu_roundtrip or cpu_op */
 gt_rule_function gt_rule_allocator_churn;

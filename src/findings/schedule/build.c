@@ -12,6 +12,7 @@ static const char *const cause_names[GT_CAUSES] = {
     [GT_CAUSE_CPU_OP] = "cpu_op",
     [GT_CAUSE_PYTHON] = "python",
     [GT_CAUSE_UNTRACED] = "untraced",
+    [GT_CAUSE_WAIT] = "wait",
     [GT_CAUSE_ALLOC] = "alloc",
     [GT_CAUSE_MODULE] = "module",
     [GT_CAUSE_COPY] = "copy",

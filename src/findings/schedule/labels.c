@@ -10,7 +10,8 @@
  *
  * Ops and calls of the GPU's programming interface have a label of their own. All other pieces are open:
  * pieces next to each other form a run, and a short run is ordinary time between two ops, while a long one is
- * a cause in itself. While another thread that launches is inside an op, that op is what the host does.
+ * a cause in itself; a long call in it that waits is waiting. While another thread that launches is inside an
+ * op, that op is what the host does.
  *
  * The host time before different points does not overlap and points are in order, so that every thread is
  * walked over once. */
@@ -411,7 +412,10 @@ static void add_long(labels *l, const raw_piece *piece, int64_t start_ns, int64_
         if (piece->is_stretch)
             event = track_innermost(&l->tracks[piece->thread], l->schedule->events, piece->inside, start_ns,
                                     &until);
-        add_piece(l->schedule, start_ns, until, event, label_in_run(l, event, run_ns));
+        bool waits = until - start_ns >= STRETCH_NS && event != GT_NONE &&
+                     gt_name_has(l->schedule, l->schedule->events[event].name, GT_NAME_WAIT);
+        add_piece(l->schedule, start_ns, until, event,
+                  waits ? GT_CAUSE_WAIT : label_in_run(l, event, run_ns));
     }
 }
 

@@ -70,6 +70,39 @@ static bool is_folder(gt_str path, const char *at, const char *folder, bool open
     return false;
 }
 
+/* <built-in method acquire of _thread.lock object at 0x...>. Functions of Python's own may compute. */
+static bool is_waiting_call(gt_str name)
+{
+    static const char *const calls[] = {"acquire",
+                                        "wait",
+                                        "wait_for",
+                                        "poll",
+                                        "select",
+                                        "recv",
+                                        "recv_bytes",
+                                        "recv_into",
+                                        "accept",
+                                        "join",
+                                        "read",
+                                        "readinto",
+                                        "epoll",
+                                        "get",
+                                        "sem_wait",
+                                        "futex",
+                                        "monitored_barrier",
+                                        "barrier"};
+    static const char *const kinds[] = {"<built-in method ", "<built-in function "};
+    for (size_t k = 0; k < GT_LENGTH(kinds); k++) {
+        size_t skip = strlen(kinds[k]), len = 0;
+        if (!gt_str_starts_with(name, kinds[k])) continue;
+        gt_str call = {name.bytes + skip, name.len - skip};
+        while (len < call.len && (isalnum((unsigned char)call.bytes[len]) || call.bytes[len] == '_')) len++;
+        call.len = len;
+        return gt_str_is_one_of(call, calls, GT_LENGTH(calls));
+    }
+    return false;
+}
+
 /* A file in a folder of installed code. */
 static bool is_installed(gt_str name)
 {
@@ -118,6 +151,8 @@ static const struct {
     {GT_NAME_FRAMEWORK, GT_NAMES_NOTE, BEGINS, "Optimizer.zero_grad#", NULL},
     {GT_NAME_INTERNAL, GT_NAMES_PYTHON, BEGINS, "<", NULL},
     {GT_NAME_BUILT_IN, GT_NAMES_PYTHON, BEGINS, "<built-in", NULL},
+    {GT_NAME_WAIT, GT_NAMES_PYTHON, BEGINS, NULL, is_waiting_call},
+    {GT_NAME_WAIT, GT_NAMES_NOTE, BEGINS, "gloo: mpi: ucc:", NULL},
     {GT_NAME_RUN_BACKWARD, GT_NAMES_PYTHON | GT_NAMES_NOTE, HAS, "run_backward", NULL},
     {GT_NAME_STEP, GT_NAMES_NOTE | GT_NAMES_OP, BEGINS, "ProfilerStep", NULL},
     {GT_NAME_LAYER, GT_NAMES_PYTHON, BEGINS, "nn.Module:", NULL},

@@ -33,9 +33,12 @@
 #define GT_NAME_BUILT_IN     GT_NAME_BIT(12) /* <built-in ...> */
 #define GT_NAME_RUN_BACKWARD GT_NAME_BIT(13) /* hands over to autograd's thread */
 #define GT_NAME_STEP         GT_NAME_BIT(14) /* ProfilerStep#N; some versions of PyTorch record it as an op */
-#define GT_NAME_LAYER        GT_NAME_BIT(25) /* nn.Module: Linear_0 */
-#define GT_NAME_PROFILER     GT_NAME_BIT(26) /* PyTorch's profiler; also of ops */
-#define GT_NAME_COMPILER     GT_NAME_BIT(27) /* torch.compile at work, not the code that it made */
+#define GT_NAME_WAIT                                                                                         \
+    GT_NAME_BIT(28) /* a built-in that waits: a lock, a queue, a socket; a CPU collective                    \
+                     */
+#define GT_NAME_LAYER    GT_NAME_BIT(25) /* nn.Module: Linear_0 */
+#define GT_NAME_PROFILER GT_NAME_BIT(26) /* PyTorch's profiler; also of ops */
+#define GT_NAME_COMPILER GT_NAME_BIT(27) /* torch.compile at work, not the code that it made */
 
 /* cpu_ops. */
 #define GT_NAME_BACKWARD GT_NAME_BIT(15) /* autograd evaluates a function */

@@ -79,6 +79,7 @@ typedef enum gt_cause {
     GT_CAUSE_CPU_OP,
     GT_CAUSE_PYTHON,
     GT_CAUSE_UNTRACED, /* something that the trace does not show */
+    GT_CAUSE_WAIT,     /* waiting for others: a lock, a queue, a socket */
     GT_CAUSE_ALLOC,
     GT_CAUSE_MODULE,
     GT_CAUSE_COPY,

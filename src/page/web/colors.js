@@ -30,6 +30,7 @@ const ACCENT = 2;
 // Each cause has a grey and the angle of its lines in degrees; two angles: crossed lines.
 const HATCHES = {
   launch: [0, 45], sync: [0, 135], data: [1, 45], cpu_op: [1, 135], python: [0, 90], untraced: [0, 0],
+  wait: [1, 0, 45],
   alloc: [1, 90], module: [1, 0], copy: [0, 45, 135], profiler: [1, 45, 135], device_gap: [0, 0, 90],
   dependency: [1, 0, 90], device_wait: [0, 90, 45], collective: [1, 90, 45], unknown: [0, 0, 135], outside: [0],
 };

@@ -7,6 +7,7 @@ const CAUSE_NAMES = {
   cpu_op: ['CPU op', 'the host was computing an operator on the CPU'],
   python: ['Python', 'the host was running Python code between operators'],
   untraced: ['untraced host', 'the host was doing something that the trace does not show'],
+  wait: ['waiting', 'the host was waiting for a lock, a queue, a socket or another process'],
   alloc: ['memory allocation', 'the host was allocating or freeing memory'],
   module: ['code loading', 'the host was loading or compiling GPU code on its first use'],
   copy: ['copy call', 'the host was inside a copy call'],
