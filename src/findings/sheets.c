@@ -79,12 +79,10 @@ static void add_rates(gt_table *sheet, const gt_gpu_arch *arch)
 }
 
 /* Of a server: how many steps each phase has, and how long they take from end to end. Returns the mean of the
- * phase that generates tokens and has the most time, or else of that with the most time; `otherwise` if there
- * is only one step. */
+ * main phase; `otherwise` if there is only one step. */
 static double add_phases(gt_table *sheet, const gt_step_list *list, double otherwise)
 {
-    double main_ms = otherwise, most_ns = 0;
-    bool main_generates = false;
+    double sums_ns[GT_SERVING_PHASES] = {0}, means_ms[GT_SERVING_PHASES] = {0};
     for (gt_serving_phase phase = 0; phase < GT_SERVING_PHASES; phase++) {
         size_t steps = 0, timed = 0;
         double took_ns = 0;
@@ -101,13 +99,12 @@ static double add_phases(gt_table *sheet, const gt_step_list *list, double other
         gt_overview_add_number(sheet, name, (double)steps, "steps");
         snprintf(name, sizeof name, "step_ms_%s", gt_serving_phase_name(phase));
         if (!timed) continue;
-        double mean_ms = took_ns / (double)timed / 1e6;
-        gt_overview_add_number(sheet, name, mean_ms, "ms");
-        bool generates = gt_phase_generates(phase);
-        if (generates == main_generates ? took_ns > most_ns : generates)
-            main_ms = mean_ms, most_ns = took_ns, main_generates = generates;
+        sums_ns[phase] = took_ns;
+        means_ms[phase] = took_ns / (double)timed / 1e6;
+        gt_overview_add_number(sheet, name, means_ms[phase], "ms");
     }
-    return main_ms;
+    gt_serving_phase main = gt_serving_main_phase(sums_ns);
+    return sums_ns[main] > 0 ? means_ms[main] : otherwise;
 }
 
 static gt_table *overview_sheet(const gt_findings *f)

@@ -175,7 +175,7 @@ def check_unlike(binary, _, a, b, wanted):
     return problems
 
 
-def check_report(binary, folder, change, wanted):
+def check_report(binary, _, change, wanted):
     """A report of a server whose steps cannot be read is refused, not compared by the mean of all steps."""
     with tempfile.TemporaryDirectory() as folder:
         done = Compared(folder, binary, server(20, prefills=1), server(20, prefills=6), reports=True)

@@ -74,6 +74,8 @@ gt_serving_phase gt_step_said_phase(const gt_step_said *said, bool drafts);
 
 /* "prefill", "mixed", ... */
 const char *gt_serving_phase_name(gt_serving_phase phase);
+/* The phase of this name; GT_SERVING_PHASES: none. */
+gt_serving_phase gt_serving_phase_named(const char *name);
 /* "vllm_detailed", "vllm_native", ..., "waits", "read-backs". */
 const char *gt_step_kind_name(gt_step_kind kind);
 
@@ -81,6 +83,10 @@ static inline bool gt_phase_generates(gt_serving_phase phase)
 {
     return phase == GT_SERVING_DECODE || phase == GT_SERVING_VERIFY;
 }
+
+/* By the time of each phase: decode or verify, whichever takes longer, or else the phase that takes longest.
+ */
+gt_serving_phase gt_serving_main_phase(const double times[GT_SERVING_PHASES]);
 
 enum { GT_OUTSIDE_STEPS = UINT32_MAX };
 

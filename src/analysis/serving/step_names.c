@@ -30,6 +30,24 @@ const char *gt_serving_phase_name(gt_serving_phase phase)
     return phase_names[phase];
 }
 
+gt_serving_phase gt_serving_phase_named(const char *name)
+{
+    gt_serving_phase phase = 0;
+    while (phase < GT_SERVING_PHASES && strcmp(gt_serving_phase_name(phase), name) != 0) phase++;
+    return phase;
+}
+
+gt_serving_phase gt_serving_main_phase(const double times[GT_SERVING_PHASES])
+{
+    gt_serving_phase best = 0;
+    for (gt_serving_phase phase = 1; phase < GT_SERVING_PHASES; phase++) {
+        bool generates = gt_phase_generates(phase) && times[phase] > 0;
+        bool best_generates = gt_phase_generates(best);
+        if (generates == best_generates ? times[phase] > times[best] : generates) best = phase;
+    }
+    return best;
+}
+
 const char *gt_step_kind_name(gt_step_kind kind)
 {
     return kind_names[kind];

@@ -20,8 +20,7 @@ static const gt_option compare_options[] = {
      "exit with status 3 if a report meets the condition SHEET.ROW[.COLUMN] OP NUMBER[%], such as "
      "'gpu_timeline.busy_time > 5%', or a trace the condition TOTAL OP NUMBER[%] on its waterfall, such as "
      "'step_ms > 5%' or 'idle_data_ms > 1', of a server 'step_ms_prefill > 5%'; compares the change from the "
-     "baseline, in percent or in the "
-     "column's unit; repeatable"},
+     "baseline, in percent or in the column's unit; repeatable"},
 };
 static const gt_option_group compare_group = {"Comparison", compare_options, GT_LENGTH(compare_options)};
 
@@ -204,8 +203,8 @@ static bool parse_gates(comparison *c, gt_error *error)
             return gt_fail(
                 error,
                 "argument --fail_if: '%.200s' is no total (choose from step_ms, step_ms_PHASE such as "
-                "step_ms_decode, kernels_ms, "
-                "new_ms, vanished_ms, slower_ms, faster_ms, more_calls_ms, fewer_calls_ms, overlap_ms, "
+                "step_ms_decode, kernels_ms, new_ms, vanished_ms, slower_ms, faster_ms, more_calls_ms, "
+                "fewer_calls_ms, overlap_ms, "
                 "communication_ms, copies_ms, idle_ms, and idle_CAUSE_ms such as idle_data_ms)",
                 gate->row);
     }

@@ -12,9 +12,8 @@
 /* Only those of servers: the steps of the profiler need no list. */
 static bool says_step(gt_str name)
 {
-    enum { SHORT = 1 };
     gt_step_said said;
-    return gt_step_name_says(name, &said) && said.rank <= SHORT;
+    return gt_step_name_says(name, &said) && said.kind != GT_STEP_PROFILER;
 }
 
 bool gt_plain_serves(const gt_plain_trace *trace)
@@ -24,7 +23,7 @@ bool gt_plain_serves(const gt_plain_trace *trace)
     bool serves = false;
     for (size_t i = 0; i < trace->call_count && !serves; i++) {
         const gt_plain_call *call = &trace->calls[i];
-        if (!call->is_range || seen[call->name]++) continue;
+        if (!call->is_range || seen[call->name]) continue;
         serves = says_step(gt_interner_get(trace->strings, call->name));
         seen[call->name] = 1;
     }
@@ -49,15 +48,20 @@ typedef struct plain_row {
     int64_t start_ns, end_ns, launch; /* launch: -1: none */
 } plain_row;
 
+static uint32_t move_string(row_writer *w, uint32_t text)
+{
+    gt_str string = gt_interner_get(w->schedule->strings, text);
+    return gt_interner_add(w->strings, string.bytes, string.len);
+}
+
 static void add_row(row_writer *w, const plain_row *row)
 {
     static const uint8_t columns[] = {GT_EVENT_KIND,        GT_EVENT_NAME,  GT_EVENT_PROCESS,
                                       GT_EVENT_THREAD,      GT_EVENT_START, GT_EVENT_DURATION,
                                       GT_EVENT_CORRELATION, GT_EVENT_GRID};
-    gt_str name = gt_interner_get(w->schedule->strings, row->name);
     gt_store_cell cells[GT_EVENT_COLUMNS] = {
         [GT_EVENT_KIND] = {.integer = row->kind},
-        [GT_EVENT_NAME] = {.text = gt_interner_add(w->strings, name.bytes, name.len)},
+        [GT_EVENT_NAME] = {.text = move_string(w, row->name)},
         [GT_EVENT_PROCESS] = {.text = row->process},
         [GT_EVENT_THREAD] = {.text = row->thread},
         [GT_EVENT_START] = {.time = (double)(w->base_ns + row->start_ns) / 1e3},
@@ -96,12 +100,6 @@ static void add_ops(row_writer *w, const gt_plain_trace *trace)
                                 .end_ns = op->end_ns,
                                 .launch = launch_of(s, op)});
     }
-}
-
-static uint32_t move_string(row_writer *w, uint32_t text)
-{
-    gt_str string = gt_interner_get(w->schedule->strings, text);
-    return gt_interner_add(w->strings, string.bytes, string.len);
 }
 
 static void add_events(row_writer *w)

@@ -224,12 +224,12 @@ static double find_gains(const gt_rule_input *input, found_rules *found)
         if (found->rows[i]->flags & RULE_RESIDUAL) {
             all_specific->edits = residual[i].edits = specific;
             add_edit(&residual[i].edits, edit);
-        } else if (found->rows[i]->flags & RULE_AFTER_WAIT && wait < count) {
-            add_edit(&residual[i].edits, &found->items[wait].edit);
-            add_edit(&residual[i].edits, edit);
-            add_edit(&specific, edit);
         } else if (!(found->rows[i]->flags & RULE_VAGUE)) {
             add_edit(&specific, edit);
+        }
+        if (found->rows[i]->flags & RULE_AFTER_WAIT && wait < count) {
+            add_edit(&residual[i].edits, &found->items[wait].edit);
+            add_edit(&residual[i].edits, edit);
         }
     }
     gt_parallel_each(2 * count + 2, run_job, &jobs);

@@ -15,6 +15,14 @@
 
 #include <stdio.h>
 
+/* Whether a report is of a server. */
+typedef enum gt_served {
+    GT_NOT_SERVED,
+    GT_SERVED_UNKNOWN, /* a report of a server without the sheet serving_steps ... */
+    GT_SERVED_DAMAGED, /* ... or with one that has texts for numbers */
+    GT_SERVED
+} gt_served;
+
 typedef struct gt_compare_report {
     const char *tag, *path;
     gt_perf_sheets *sheets;
@@ -27,9 +35,10 @@ typedef struct gt_compare_report {
         gt_table_list sheets, page;
     } loaded;           /* the same from another process (image.c) */
     gt_interner *saved; /* strings of an image of this report; owned */
-    char *verdict;      /* that of its sheets: "good", ...; NULL: they have none */
-    char *judged;       /* which of several devices its step is of: "GPU 1"; NULL: there is one */
-    char *distrust;     /* if the verdict is "do not trust": the first check that failed; else NULL */
+    gt_served served;
+    char *verdict;  /* that of its sheets: "good", ...; NULL: they have none */
+    char *judged;   /* which of several devices its step is of: "GPU 1"; NULL: there is one */
+    char *distrust; /* if the verdict is "do not trust": the first check that failed; else NULL */
 } gt_compare_report;
 
 /* ---- inputs (input.c) ---- */
@@ -99,14 +108,8 @@ bool gt_compare_has_total(const char *name);
 gt_table *gt_phase_changes_new(gt_interner *strings);
 /* Adds a row per phase, that of the main phase first; none if not both are of servers. */
 void gt_phase_changes_add(gt_table *sheet, const gt_compare_report *base, const gt_compare_report *variant);
-typedef enum gt_served {
-    GT_NOT_SERVED,
-    GT_SERVED_UNKNOWN, /* a report of a server without the sheet serving_steps ... */
-    GT_SERVED_DAMAGED, /* ... or with one that has texts for numbers */
-    GT_SERVED
-} gt_served;
-/* Whether a report is of a server. */
-gt_served gt_compare_served(const gt_compare_report *report);
+/* Finds gt_compare_report.served, when the report has its sheets. */
+gt_served gt_compare_find_served(const gt_compare_report *report);
 
 /* Cells of these sheets, whose columns must exist. */
 static inline const char *gt_compare_text(const gt_table *sheet, gt_col column, size_t row)

@@ -82,6 +82,7 @@ static bool is_other_mix(const double a[GT_SERVING_PHASES], const double b[GT_SE
 
 static void compare_phases(gt_table *sheet, const gt_compare_report *a, const gt_compare_report *b)
 {
+    if (a->served == GT_NOT_SERVED || b->served == GT_NOT_SERVED) return;
     double counts[2][GT_SERVING_PHASES];
     gt_buffer texts[2] = {0};
     count_phases(a, counts[0], &texts[0]);
@@ -395,7 +396,7 @@ static void add_times(gt_table *sheet, const gt_compare_report *report, const gt
 {
     enum { REPORT_TAG, STEPS, MEAN, MEDIAN, MIN, MAX, NOTE };
     const gt_step_parts *parts = report->parts;
-    if (!parts || !parts->time_count || gt_compare_served(report) != GT_NOT_SERVED) return;
+    if (!parts || !parts->time_count || report->served != GT_NOT_SERVED) return;
     size_t row = gt_table_add_row(sheet), count = parts->time_count;
     double least = parts->times_ns[0], most = least;
     for (size_t i = 0; i < count; i++) {

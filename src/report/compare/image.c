@@ -80,7 +80,10 @@ bool gt_compare_load(gt_compare_report *report, const gt_image *image)
                  gt_step_parts_load(image, strings, &report->parts) &&
                  (!facts[HAS_PAGE] || load_page(report, image, strings, facts[PAGE_TABLES])) &&
                  (report->sheets = gt_perf_sheets_load(image, report->path)) != NULL;
-    if (sound) report->origin = (gt_trace_origin)facts[ORIGIN];
+    if (sound) {
+        report->origin = (gt_trace_origin)facts[ORIGIN];
+        report->served = gt_compare_find_served(report);
+    }
     gt_interner_free(strings);
     if (!sound) gt_compare_close(report);
     return sound;

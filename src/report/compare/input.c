@@ -277,6 +277,7 @@ bool gt_compare_open(gt_compare_report *report, gt_compare_wanted wanted, const 
     bool ok = report->is_trace ? open_trace(report, wanted, read, error) : open_report(report, error);
     if (report->is_trace) gt_log_about(about);
     if (ok) find_verdict(report);
+    if (ok) report->served = gt_compare_find_served(report);
     return ok;
 }
 

@@ -95,13 +95,6 @@ static const char *text_at(const step_columns *from, const gt_column *column, si
     return is_known ? gt_interner_get(from->strings, column->texts[row]).bytes : "";
 }
 
-static gt_serving_phase phase_of(const char *name)
-{
-    gt_serving_phase phase = 0;
-    while (phase < GT_SERVING_PHASES && strcmp(gt_serving_phase_name(phase), name) != 0) phase++;
-    return phase;
-}
-
 /* Without requests, these do not begin. */
 static bool may_wait(gt_serving_phase phase)
 {
@@ -112,7 +105,7 @@ static bool may_wait(gt_serving_phase phase)
 static void add_step(server_steps *steps, const step_columns *from, size_t row)
 {
     double span_us = number_at(from->span, row), interval_us = number_at(from->interval, row);
-    like_step step = {.phase = phase_of(text_at(from, from->phase, row)),
+    like_step step = {.phase = gt_serving_phase_named(text_at(from, from->phase, row)),
                       .start_us = number_at(from->start, row),
                       .is_inferred = strcmp(text_at(from, from->source, row), "inferred") == 0};
     if (step.phase == GT_SERVING_PHASES || !(span_us > 0) || isnan(step.start_us)) return;
@@ -426,25 +419,12 @@ static void add_row(gt_table *sheet, gt_serving_phase phase, const phase_change 
     gt_free(note);
 }
 
-/* Decode or verify, or else the phase with the most time. */
-static gt_serving_phase main_phase(const server_steps *steps)
-{
-    gt_serving_phase best = GT_SERVING_PREFILL;
-    for (gt_serving_phase phase = 1; phase < GT_SERVING_PHASES; phase++) {
-        bool generates = gt_phase_generates(phase) && steps->phase_us[phase] > 0;
-        bool best_generates = gt_phase_generates(best);
-        if (generates == best_generates ? steps->phase_us[phase] > steps->phase_us[best] : generates)
-            best = phase;
-    }
-    return best;
-}
-
-gt_served gt_compare_served(const gt_compare_report *report)
+gt_served gt_compare_find_served(const gt_compare_report *report)
 {
     gt_interner *strings = gt_interner_new();
     server_steps steps = steps_of(report, strings);
     bool has_phases = false;
-    for (gt_serving_phase phase = 0; phase < GT_SERVING_PHASES && !has_phases; phase++) {
+    for (gt_serving_phase phase = 0; phase < GT_SERVING_PHASES && !steps.count && !has_phases; phase++) {
         char *name = gt_format("steps_%s", gt_serving_phase_name(phase));
         char *fact = gt_compare_fact(report, name);
         has_phases = fact != NULL;
@@ -459,19 +439,18 @@ gt_served gt_compare_served(const gt_compare_report *report)
 
 void gt_phase_changes_add(gt_table *sheet, const gt_compare_report *base, const gt_compare_report *variant)
 {
+    if (base->served != GT_SERVED || variant->served != GT_SERVED) return;
     server_steps a = steps_of(base, sheet->strings), b = steps_of(variant, sheet->strings);
-    if (a.count && b.count) {
-        phase_change changes[GT_SERVING_PHASES] = {0};
-        const char *const tags[] = {base->tag, variant->tag};
-        gt_serving_phase first = main_phase(&a);
-        known_numbers known = put_into_cells(&a, &b);
-        count_steps(changes, &a, 0);
-        count_steps(changes, &b, 1);
-        compare_cells(changes, &a, &b);
-        add_row(sheet, first, &changes[first], is_sized(first, &known), tags);
-        for (gt_serving_phase phase = 0; phase < GT_SERVING_PHASES; phase++)
-            if (phase != first) add_row(sheet, phase, &changes[phase], is_sized(phase, &known), tags);
-    }
+    phase_change changes[GT_SERVING_PHASES] = {0};
+    const char *const tags[] = {base->tag, variant->tag};
+    gt_serving_phase first = gt_serving_main_phase(a.phase_us);
+    known_numbers known = put_into_cells(&a, &b);
+    count_steps(changes, &a, 0);
+    count_steps(changes, &b, 1);
+    compare_cells(changes, &a, &b);
+    add_row(sheet, first, &changes[first], is_sized(first, &known), tags);
+    for (gt_serving_phase phase = 0; phase < GT_SERVING_PHASES; phase++)
+        if (phase != first) add_row(sheet, phase, &changes[phase], is_sized(phase, &known), tags);
     gt_free(a.items);
     gt_free(b.items);
 }

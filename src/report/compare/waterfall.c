@@ -232,17 +232,11 @@ static const char *phase_of_total(const char *name)
     return name[len] ? name + len + 1 : name + len;
 }
 
-static bool is_phase(const char *name)
-{
-    gt_serving_phase phase = 0;
-    while (phase < GT_SERVING_PHASES && strcmp(gt_serving_phase_name(phase), name) != 0) phase++;
-    return phase < GT_SERVING_PHASES;
-}
-
 bool gt_compare_has_total(const char *name)
 {
     const char *phase = phase_of_total(name);
-    return find_total(name) || find_cause(name) < GT_CAUSES || (phase && is_phase(phase));
+    return find_total(name) || find_cause(name) < GT_CAUSES ||
+           (phase && gt_serving_phase_named(phase) < GT_SERVING_PHASES);
 }
 
 /* A baseline and a variant. */
@@ -283,25 +277,23 @@ static bool check_phase(gt_gate *gate, const pair *p, const char *phase, gt_tabl
 }
 
 /* Whether the steps of a report, if it is of a server, are known. */
-static bool check_served(const gt_gate *gate, const gt_compare_report *report, gt_served served,
-                         gt_error *error)
+static bool check_served(const gt_gate *gate, const gt_compare_report *report, gt_error *error)
 {
-    if (served == GT_SERVED_UNKNOWN)
+    if (report->served == GT_SERVED_UNKNOWN)
         return gt_fail(
             error,
             "--fail_if '%.300s': %s is the report of a server without the sheet serving_steps; compare "
             "the traces",
             gate->condition, report->path);
-    return served != GT_SERVED_DAMAGED ||
+    return report->served != GT_SERVED_DAMAGED ||
            gt_fail(error, "--fail_if '%.300s': the sheet serving_steps of %s has texts where numbers belong",
                    gate->condition, report->path);
 }
 
 static bool check_step_time(gt_gate *gate, const pair *p, const char *phase, gt_table *met, gt_error *error)
 {
-    gt_served a = gt_compare_served(p->base), b = gt_compare_served(p->variant);
-    bool a_serves = a != GT_NOT_SERVED, b_serves = b != GT_NOT_SERVED;
-    if (!check_served(gate, p->base, a, error) || !check_served(gate, p->variant, b, error)) return false;
+    bool a_serves = p->base->served != GT_NOT_SERVED, b_serves = p->variant->served != GT_NOT_SERVED;
+    if (!check_served(gate, p->base, error) || !check_served(gate, p->variant, error)) return false;
     if (a_serves != b_serves)
         return gt_fail(error, "--fail_if '%.300s': %s has steps of a server, but %s has none",
                        gate->condition, (a_serves ? p->base : p->variant)->path,
