@@ -302,6 +302,9 @@ static void add_gap(gap_search *s, int64_t start_ns, int64_t end_ns, uint32_t op
     if (!op && schedule->window.is_one_step) {
         add_host(s, schedule->window.leave, start_ns, end_ns);
         reverse_pieces(s->idle->pieces + gap.first_piece, s->idle->piece_count - gap.first_piece);
+    } else if (op && op->in_background && schedule->point_count) { /* what ends the gap says nothing */
+        add_host(s, (uint32_t)schedule->point_count - 1, start_ns, end_ns);
+        reverse_pieces(s->idle->pieces + gap.first_piece, s->idle->piece_count - gap.first_piece);
     } else if (!op || op->point == GT_NONE) {
         /* Without a host it is unknown who was late, but the device alone needs such a gap. */
         bool is_normal = op && schedule->origin != GT_BY_PYTORCH && !schedule->point_count;

@@ -237,8 +237,9 @@ static void judge_links(const gt_schedule *s, gt_trust *trust)
         if (s->used_step_count && !is_inside) continue;
         count++;
         total_ns += (double)gt_op_ns(op);
-        without_launch += op->point == GT_NONE;
-        outside += op->point == GT_NONE && !is_inside;
+        bool is_unlaunched = op->point == GT_NONE && !op->in_background;
+        without_launch += is_unlaunched;
+        outside += is_unlaunched && !is_inside;
         if (op->kind == GT_KIND_KERNEL && op->point != GT_NONE && op->host_op == GT_NONE &&
             gt_graph_op_of(s, i) == GT_STR_NONE)
             without_op_ns += (double)gt_op_ns(op);

@@ -5,19 +5,23 @@
 
 #include <string.h>
 
+static bool is_earlier(const gt_gpu_op *op)
+{
+    return op->point == GT_NONE && !op->in_background;
+}
+
 gt_backlog gt_backlog_find(const gt_schedule *schedule)
 {
     gt_backlog backlog = {0};
     bool any = false;
-    for (size_t i = 0; i < schedule->op_count && !any; i++) any = schedule->ops[i].point == GT_NONE;
+    for (size_t i = 0; i < schedule->op_count && !any; i++) any = is_earlier(&schedule->ops[i]);
     if (!any) return backlog;
     size_t name_count = gt_interner_count(schedule->strings);
     uint32_t *numbers = gt_alloc(name_count * sizeof *numbers); /* by name */
     memset(numbers, 0xff, name_count * sizeof *numbers);        /* GT_NONE */
     for (size_t i = 0; i < schedule->op_count; i++) {
         uint32_t *number = &numbers[schedule->ops[i].name];
-        if (schedule->ops[i].point == GT_NONE && *number == GT_NONE)
-            *number = (uint32_t)backlog.kernel_count++;
+        if (is_earlier(&schedule->ops[i]) && *number == GT_NONE) *number = (uint32_t)backlog.kernel_count++;
     }
     backlog.kernels = gt_alloc(schedule->op_count * sizeof *backlog.kernels);
     for (size_t i = 0; i < schedule->op_count; i++) backlog.kernels[i] = numbers[schedule->ops[i].name];
@@ -45,7 +49,7 @@ void gt_backlog_extend(const gt_backlog *backlog, const gt_schedule *schedule, g
         times[backlog->kernels[i]].saved_ns += saved[i];
     }
     for (size_t i = 0; i < schedule->op_count; i++) {
-        if (schedule->ops[i].point != GT_NONE) continue;
+        if (!is_earlier(&schedule->ops[i])) continue;
         const kernel_times *kernel = &times[backlog->kernels[i]];
         if (kernel->saved_ns > 0)
             gt_edit_op_add(edit, (uint32_t)i,

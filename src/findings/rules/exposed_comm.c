@@ -21,7 +21,7 @@ static bool knows_launches(const gt_schedule *schedule)
     for (size_t i = 0; i < schedule->op_count; i++) {
         if (!in_window(schedule, &schedule->ops[i])) continue;
         count++;
-        unlaunched += schedule->ops[i].point == GT_NONE;
+        unlaunched += schedule->ops[i].point == GT_NONE && !schedule->ops[i].in_background;
     }
     return (double)unlaunched <= most_unlaunched * (double)count;
 }

@@ -348,6 +348,32 @@ static void list_frames(gt_host_builder *b)
 
 /* ---- points ---- */
 
+/* The calls of a thread in the background are no points. */
+static void leave_out(gt_host_builder *b, uint32_t thread)
+{
+    gt_schedule *schedule = b->schedule;
+    gt_thread_source *source = &b->sources[thread];
+    for (size_t i = 0; i < source->call_count; i++) {
+        const gt_call_found *call = &source->calls[i];
+        if (call->slot == GT_NO_SLOT) continue;
+        for (uint32_t k = b->launches.first_op[call->slot]; k < b->launches.first_op[call->slot + 1]; k++) {
+            schedule->ops[schedule->point_ops[k]].host_op = call->host_op;
+            schedule->ops[schedule->point_ops[k]].in_background = true;
+        }
+    }
+    source->call_count = 0;
+    schedule->threads[thread].launches = false;
+    schedule->background_count++;
+}
+
+static void leave_out_background(gt_host_builder *b)
+{
+    bool *background = gt_find_background(b);
+    for (uint32_t t = 0; background && t < b->schedule->thread_count; t++)
+        if (background[t]) leave_out(b, t);
+    gt_free(background);
+}
+
 /* Notes what launched each op: of several calls with its id the last, thread after thread. */
 static void join_ops(gt_host_builder *b, const gt_call_found *calls, const uint32_t *place, size_t count)
 {
@@ -361,6 +387,7 @@ static void join_ops(gt_host_builder *b, const gt_call_found *calls, const uint3
         for (uint32_t i = b->launches.first_op[slot]; i < b->launches.first_op[slot + 1]; i++) {
             gt_gpu_op *op = &schedule->ops[schedule->point_ops[i]];
             op->point = place[last[slot]];
+            op->in_background = false;
             op->host_op = calls[last[slot]].host_op;
         }
     }
@@ -452,6 +479,7 @@ void gt_build_host(gt_schedule *schedule, const gt_frame_threads *threads)
     gt_free(b.frame_dur_us);
     gt_free(b.row_thread);
     gt_free(b.row_list);
+    leave_out_background(&b);
     make_points(&b);
     count_shapes(&b);
     for (size_t t = 0; t < schedule->thread_count; t++) gt_free(b.sources[t].calls);

@@ -81,4 +81,8 @@ typedef struct gt_host_builder {
  * gt_host_builder; threads may be built side by side. */
 void gt_build_thread(void *context, size_t index);
 
+/* background.c: by thread, whether it launches work that the steps do not wait for; NULL: there is one
+ * launching thread at most. The caller frees it. To be asked when all threads are built. */
+bool *gt_find_background(const gt_host_builder *b);
+
 #endif

@@ -162,6 +162,7 @@ typedef struct gt_gpu_op {
     uint8_t kind;        /* gt_event_kind: KERNEL, MEMCPY or MEMSET */
     uint8_t begins;      /* gt_op_start */
     bool communicates;   /* a kernel of a collective */
+    bool in_background;  /* launched by a thread that does not drive the steps: it has no point */
 } gt_gpu_op;
 
 /* The display name of a stream of any device. */
@@ -276,6 +277,7 @@ typedef struct gt_schedule {
     uint32_t stream_count;
     int64_t launch_ns; /* the usual time from a call to the start of its op on an idle stream */
 
+    size_t background_count;      /* threads whose launches are no points (background.c) */
     size_t process_count;         /* that launched ops */
     uint32_t main_process;        /* string id: the one that launched most; GT_STR_NONE if none did */
     const gt_step_list *listed;   /* of a server's trace: its steps; NULL: it is none */

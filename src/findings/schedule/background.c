@@ -1,0 +1,96 @@
+/* Which threads launch work on the GPU, but do not drive the steps?
+ *
+ * A thread that writes a checkpoint, or fetches input ahead of time, has its own streams: the step does not
+ * wait for it, so its calls are no points of the host. Its ops stay on their streams as they were recorded.
+ *
+ * The threads that drive are those with a step of the profiler, those of autograd, and those that launch on a
+ * stream of one of these. Where none of them has steps or autograd, it is the thread that launches most, and
+ * those that launch a quarter as much or more. Threads of a process without a driving thread are not judged.
+ */
+#include "findings/schedule/host_parts.h"
+
+#include "base/memory.h"
+#include "findings/schedule/build.h"
+#include "findings/schedule/names.h"
+
+enum { NOT_FEW = 4 }; /* a thread with this part of the most launches is none in the background */
+
+static bool has_steps_or_autograd(const gt_schedule *schedule, const gt_host_thread *thread)
+{
+    for (uint32_t i = thread->first; i < thread->end; i++)
+        if (schedule->events[i].kind != GT_KIND_PYTHON &&
+            gt_name_has(schedule, schedule->events[i].name, GT_NAME_STEP | GT_NAME_BACKWARD))
+            return true;
+    return false;
+}
+
+static size_t count_launches(const gt_thread_source *source)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < source->call_count; i++) count += source->calls[i].slot != GT_NO_SLOT;
+    return count;
+}
+
+/* Looks at the streams of a thread's ops: marks them, or says whether any is marked. */
+static bool look_at_streams(const gt_host_builder *b, uint32_t thread, bool *streams, bool marks)
+{
+    const gt_schedule *schedule = b->schedule;
+    const gt_thread_source *source = &b->sources[thread];
+    for (size_t i = 0; i < source->call_count; i++) {
+        uint32_t slot = source->calls[i].slot;
+        if (slot == GT_NO_SLOT) continue;
+        for (uint32_t k = b->launches.first_op[slot]; k < b->launches.first_op[slot + 1]; k++) {
+            uint32_t stream = schedule->ops[schedule->point_ops[k]].stream;
+            if (!marks && streams[stream]) return true;
+            streams[stream] |= marks;
+        }
+    }
+    return false;
+}
+
+/* Without steps and autograd: those that launch most. */
+static void drive_by_launches(size_t count, const size_t *launches, bool *drives)
+{
+    size_t most = 0;
+    for (size_t t = 0; t < count; t++)
+        if (launches[t] > most) most = launches[t];
+    for (size_t t = 0; t < count; t++) drives[t] = launches[t] && launches[t] * NOT_FEW >= most;
+}
+
+/* By string id: whether a process has a driving thread. The caller frees it. */
+static bool *find_processes(const gt_schedule *schedule, const bool *drives)
+{
+    bool *found = gt_alloc_zero(gt_interner_count(schedule->strings), sizeof *found);
+    for (size_t t = 0; t < schedule->thread_count; t++) found[schedule->threads[t].process] |= drives[t];
+    return found;
+}
+
+bool *gt_find_background(const gt_host_builder *b)
+{
+    const gt_schedule *schedule = b->schedule;
+    size_t count = schedule->thread_count, launching = 0;
+    size_t *launches = gt_alloc(count * sizeof *launches);
+    bool *background = NULL, *drives = gt_alloc_zero(count, sizeof *drives), any = false;
+    for (size_t t = 0; t < count; t++) {
+        launches[t] = count_launches(&b->sources[t]);
+        launching += launches[t] > 0;
+    }
+    if (launching > 1) {
+        for (size_t t = 0; t < count; t++)
+            any |= drives[t] = has_steps_or_autograd(schedule, &schedule->threads[t]);
+        if (!any) drive_by_launches(count, launches, drives);
+        bool *processes = find_processes(schedule, drives);
+        bool *streams = gt_alloc_zero(schedule->stream_count, sizeof *streams);
+        for (uint32_t t = 0; t < count; t++)
+            if (drives[t]) look_at_streams(b, t, streams, true);
+        background = gt_alloc_zero(count, sizeof *background);
+        for (uint32_t t = 0; t < count; t++)
+            background[t] = launches[t] && !drives[t] && processes[schedule->threads[t].process] &&
+                            !look_at_streams(b, t, streams, false);
+        gt_free(streams);
+        gt_free(processes);
+    }
+    gt_free(drives);
+    gt_free(launches);
+    return background;
+}
