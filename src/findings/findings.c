@@ -122,6 +122,7 @@ gt_findings *gt_findings_of_schedule(gt_schedule *schedule, const gt_findings_op
     if (schedule->op_count) measure(f);
     if (schedule->op_count && !schedule->is_capture) {
         f->list = run_rules(f);
+        f->no_rule = gt_no_rule_text(schedule, f->facts, &f->gpu, f->list);
     } else {
         f->list = gt_alloc_zero(1, sizeof *f->list);
         f->list->all_fixed_ns = f->model_ns;
@@ -149,6 +150,7 @@ void gt_findings_free(gt_findings *f)
     if (!f) return;
     gt_trust_free(&f->trust);
     gt_finding_list_free(f->list);
+    gt_free(f->no_rule);
     gt_gpu_facts_free(f->facts);
     gt_free(f->model_step_ns);
     gt_free(f->launch_ops);

@@ -32,6 +32,7 @@ typedef struct gt_findings {
     const gt_gpu_arch *arch; /* that of the options */
     gt_gpu_facts *facts;     /* NULL if there are no ops */
     gt_finding_list *list;
+    char *no_rule; /* gt_no_rule_text */
     gt_trust trust;
     const char *per;                                    /* "step" or "trace" */
     double step_ns, busy_ns, idle_ns, model_ns, raw_ns; /* per step */

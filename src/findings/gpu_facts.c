@@ -3,6 +3,7 @@
 #include "findings/gpu_facts.h"
 
 #include "base/memory.h"
+#include "findings/chains.h"
 
 #include <math.h>
 #include <string.h>
@@ -115,6 +116,19 @@ static bool is_narrow_name(gt_str name)
     return false;
 }
 
+/* Kernels that could be part of a fused one. Those of Triton are. */
+static bool is_fusable_name(gt_str name)
+{
+    static const char *const words[] = {
+        "elementwise_kernel", "reduce_kernel",  "softmax",  "soft_max", "layernorm",
+        "layer_norm",         "rowwisemoments", "rmsnorm",  "rms_norm", "catarraybatchedcopy",
+        "nll_loss",           "dropout",        "gammabeta"};
+    static const char *const others[] = {
+        "index_elementwise", "triton", "index_put", "embedding", "multi_tensor", "batchnorm",
+        "batch_norm",        "bn_fw",  "bn_bw",     "fmha",      "flash",        "gemm"};
+    return has_any(name, words, GT_LENGTH(words)) && !has_any(name, others, GT_LENGTH(others));
+}
+
 /* `name` has lower-case letters only. */
 static uint8_t bits_of_lower(gt_str name)
 {
@@ -129,6 +143,8 @@ static uint8_t bits_of_lower(gt_str name)
     if (is_narrow_name(name)) bits |= GT_KERNEL_NARROW;
     if (has_any(name, layout, GT_LENGTH(layout))) bits |= GT_KERNEL_LAYOUT;
     if (gt_str_contains(name, "copy")) bits |= GT_KERNEL_COPY;
+    if (is_fusable_name(name)) bits |= GT_KERNEL_FUSABLE;
+    if (gt_str_contains(name, "reduce_kernel")) bits |= GT_KERNEL_REDUCES;
     return bits;
 }
 
@@ -212,6 +228,7 @@ gt_gpu_facts *gt_gpu_facts_new(const gt_schedule *schedule, const gt_gpu_rates *
         facts->shapes = gt_shapes_new(schedule->trace);
         find_source_shapes(facts, schedule);
         gt_gpu_facts_find_attention(facts, schedule, gpu, &events);
+        facts->chains = gt_chains_find(facts, schedule, gpu);
     }
     gt_row_set_free(&events);
     return facts;
@@ -225,5 +242,6 @@ void gt_gpu_facts_free(gt_gpu_facts *facts)
     gt_free(facts->op_source);
     gt_free(facts->names);
     gt_free(facts->attentions);
+    gt_chains_free(facts->chains);
     gt_free(facts);
 }

@@ -40,6 +40,8 @@ enum {
     GT_KERNEL_NARROW = 8,  /* reads half-precision matrices in parts of less than 16 bytes */
     GT_KERNEL_LAYOUT = 16, /* changes the layout of a tensor */
     GT_KERNEL_COPY = 32,
+    GT_KERNEL_FUSABLE = 64, /* pointwise, a reduction, a normalisation, a softmax or a loss */
+    GT_KERNEL_REDUCES = 128,
 };
 
 /* A cpu_op that launched GPU ops itself, not through another cpu_op. */
@@ -74,7 +76,8 @@ typedef struct gt_gpu_facts {
     uint8_t *names;      /* GT_KERNEL_ bits by GPU op */
     gt_attention *attentions;
     size_t attention_count, attention_capacity;
-    bool has_types; /* some source has recorded types */
+    bool has_types;           /* some source has recorded types */
+    struct gt_chains *chains; /* chains.h */
 } gt_gpu_facts;
 
 gt_gpu_facts *gt_gpu_facts_new(const gt_schedule *schedule, const gt_gpu_rates *gpu);

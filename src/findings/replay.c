@@ -48,17 +48,23 @@ void gt_edit_free(gt_edit *edit)
     *edit = (gt_edit){0};
 }
 
+double gt_point_label_ns(const gt_schedule *schedule, uint32_t point, gt_cause label)
+{
+    const gt_host_point *at = &schedule->points[point];
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < at->piece_count; i++) {
+        const gt_piece *piece = &schedule->pieces[at->first_piece + i];
+        if (piece->label == label) sum += piece->end_ns - piece->start_ns;
+    }
+    return (double)sum;
+}
+
 void gt_edit_remove_label(gt_edit *edit, const gt_schedule *schedule, gt_cause label)
 {
-    for (size_t i = 0; i < schedule->point_count; i++) {
-        const gt_host_point *point = &schedule->points[i];
-        int64_t sum = 0;
-        if (!gt_replay_may_have(schedule, (uint32_t)i, label)) continue;
-        for (uint32_t k = 0; k < point->piece_count; k++) {
-            const gt_piece *piece = &schedule->pieces[point->first_piece + k];
-            if (piece->label == label) sum += piece->end_ns - piece->start_ns;
-        }
-        if (sum > 0) gt_edit_point_add(edit, (uint32_t)i, 0, (double)sum);
+    for (uint32_t i = 0; i < schedule->point_count; i++) {
+        if (!gt_replay_may_have(schedule, i, label)) continue;
+        double ns = gt_point_label_ns(schedule, i, label);
+        if (ns > 0) gt_edit_point_add(edit, i, 0, ns);
     }
 }
 

@@ -50,6 +50,8 @@ void gt_edit_op_start_soon(gt_edit *edit, uint32_t op);
 void gt_edit_op_cut_gap(gt_edit *edit, uint32_t op, double gap_ns);
 void gt_edit_free(gt_edit *edit);
 
+/* Host time before a point with this label. */
+double gt_point_label_ns(const gt_schedule *schedule, uint32_t point, gt_cause label);
 /* Adds, for every point, the removal of its pieces with this label. */
 void gt_edit_remove_label(gt_edit *edit, const gt_schedule *schedule, gt_cause label);
 

@@ -35,6 +35,11 @@ typedef struct gt_finding {
     double held_ns;        /* per step: idle time of the device that a host edit ends */
     bool states_idle;      /* its words say for how long the GPU is idle because of it: */
     double stated_idle_ns; /* per step */
+    double saved_ns;       /* per step: GPU time that it saves; a gain of more is mostly of launches, which
+                              others save as well. 0: not said */
+    bool *steps;           /* owned, by used step: those that it is about; NULL: all. Then also */
+    double usual_ns;       /* what the other steps take; the gain may be more than that */
+    bool is_mild;          /* normal in good programs: never of high severity */
     const char *phase;     /* of a server: the phase of most of the gain; NULL: it is none */
     double phase_gain_ns;  /* per step of this phase */
     /* Set by the engine: */
@@ -57,6 +62,7 @@ typedef struct gt_rule_input {
     const double *model_step_ns; /* when the used steps begin in the run of T0; NULL: unknown */
     const gt_finding *found;     /* by the rules before this one in the table */
     size_t found_count;
+    size_t turn; /* how often this rule has found something: some name several places */
 } gt_rule_input;
 
 /* Fills id, confidence, texts and edit; the finding comes zeroed. False if there is nothing to say. */
@@ -102,6 +108,9 @@ bool *gt_rule_points_in_trips(const gt_schedule *schedule);
  * confidence. `edited_ns`: when the used steps begin in the run with the finding's edit. */
 void gt_rule_judge_steps(const gt_rule_input *input, gt_finding *finding, const double *edited_ns);
 
+/* What a finding gains in some steps beyond what it gains in the others: per step of the window. */
+double gt_rule_gain_in_steps(const gt_rule_input *input, const double *edited_ns, const bool *steps);
+
 /* rules/serving.c: finds the phase of a server's steps with most of the gain. */
 void gt_rule_find_phase(const gt_rule_input *input, gt_finding *finding, const double *edited_ns);
 
@@ -110,12 +119,18 @@ void gt_rule_find_phase(const gt_rule_input *input, gt_finding *finding, const d
 typedef struct gt_finding_list {
     gt_finding *items; /* those that are shown, ranked, come first */
     size_t count, shown;
+    double median_ns;    /* of the steps, if some are uneven; otherwise 0 */
     double all_fixed_ns; /* the step time if all findings but hints were repaired, small ones included */
 } gt_finding_list;
 
 /* Runs all rules. */
 gt_finding_list *gt_rules_run(gt_rule_input *input);
 void gt_finding_list_free(gt_finding_list *list);
+
+/* rules/no_rule.c: if no finding matters, which kernels take the time instead; NULL otherwise. The caller
+ * frees it. */
+char *gt_no_rule_text(const gt_schedule *schedule, const gt_gpu_facts *facts, const gt_gpu_rates *gpu,
+                      const gt_finding_list *list);
 
 /* A gain of less than twice the error of the replay may be that error. */
 static inline bool gt_gain_counts(double gain_ns, double error_ns)

@@ -82,27 +82,39 @@ const char *gt_operand_name(gt_operand_type type)
     return names[type];
 }
 
-/* Bytes of an element by PyTorch's name of its type; 0: not a type of tensors. */
-static double element_bytes(const gt_value *type)
+/* Types of elements by PyTorch's names: their numbers count from 1. */
+static const struct {
+    const char *name;
+    double bytes;
+    bool is_whole;
+} elements[] = {{"bool", 1, true},
+                {"float", 4, false},
+                {"double", 8, false},
+                {"c10::BFloat16", 2, false},
+                {"c10::Half", 2, false},
+                {"long int", 8, true},
+                {"long", 8, true},
+                {"int", 4, true},
+                {"signed char", 1, false},
+                {"unsigned char", 1, false},
+                {"c10::Float8_e4m3fn", 1, false},
+                {"c10::Float8_e5m2", 1, false}};
+
+uint8_t gt_element_of(const gt_value *type)
 {
-    static const struct {
-        const char *name;
-        double bytes;
-    } sizes[] = {{"float", 4},
-                 {"double", 8},
-                 {"c10::BFloat16", 2},
-                 {"c10::Half", 2},
-                 {"long int", 8},
-                 {"long", 8},
-                 {"int", 4},
-                 {"bool", 1},
-                 {"signed char", 1},
-                 {"unsigned char", 1},
-                 {"c10::Float8_e4m3fn", 1},
-                 {"c10::Float8_e5m2", 1}};
-    for (size_t i = 0; i < GT_LENGTH(sizes); i++)
-        if (gt_value_equals_cstr(type, sizes[i].name)) return sizes[i].bytes;
+    for (size_t i = 0; i < GT_LENGTH(elements); i++)
+        if (gt_value_equals_cstr(type, elements[i].name)) return (uint8_t)(i + 1);
     return 0;
+}
+
+double gt_element_bytes(uint8_t element)
+{
+    return element ? elements[element - 1].bytes : 0;
+}
+
+bool gt_element_is_whole(uint8_t element)
+{
+    return element && elements[element - 1].is_whole;
 }
 
 /* ---- values ---- */
@@ -380,7 +392,7 @@ static double read_odd_bytes(const arguments *args)
     double bytes = product(&first, 0) * 2;
     for (uint32_t i = 0; i < args->dims->count && i < args->types->count; i++)
         if (read_dims(&args->dims->items[i], &dims) && dims.rank)
-            bytes += product(&dims, 0) * element_bytes(&args->types->items[i]);
+            bytes += product(&dims, 0) * gt_element_bytes(gt_element_of(&args->types->items[i]));
     return isfinite(bytes) ? bytes : 0;
 }
 
@@ -517,6 +529,7 @@ static uint32_t find_one(gt_shapes *shapes, uint32_t name, uint32_t dims, uint32
     gt_op_shape shape = read_shape(gt_interner_get(shapes->trace->strings, name), &args);
     shape.name = name;
     shape.dims = dims;
+    shape.types = types;
     GT_PUSH(shapes->items, shapes->item_count, shapes->item_capacity, shape);
     return (uint32_t)shapes->item_count - 1;
 }
@@ -545,6 +558,16 @@ const gt_op_shape *gt_shapes_get(const gt_shapes *shapes, uint32_t index)
     return &shapes->items[index];
 }
 
+const gt_value *gt_shapes_dims(const gt_shapes *shapes, uint32_t index)
+{
+    return gt_values_get(shapes->values, shapes->items[index].dims);
+}
+
+const gt_value *gt_shapes_types(const gt_shapes *shapes, uint32_t index)
+{
+    return gt_values_get(shapes->values, shapes->items[index].types);
+}
+
 /* ---- text ---- */
 
 enum { TEXT_MAX = 120 };
@@ -571,7 +594,7 @@ static void add_value(gt_buffer *out, const gt_value *value, size_t limit, int d
 void gt_shapes_add_dims(const gt_shapes *shapes, uint32_t index, uint32_t first, uint32_t count,
                         gt_buffer *out)
 {
-    const gt_value *dims = list_or_empty(gt_values_get(shapes->values, shapes->items[index].dims));
+    const gt_value *dims = list_or_empty(gt_shapes_dims(shapes, index));
     size_t limit = out->len + TEXT_MAX;
     if (count == 1) {
         if (first < dims->count) add_value(out, &dims->items[first], limit, 0);

@@ -7,6 +7,7 @@
 #define GT_FINDINGS_SHAPES_H
 
 #include "base/buffer.h"
+#include "json/values.h"
 #include "trace/pytorch/pytorch.h"
 
 /* What an op computes, by its name. */
@@ -21,6 +22,12 @@ typedef enum gt_work_kind {
     GT_WORK_BATCH_NORM,
 } gt_work_kind;
 gt_work_kind gt_work_kind_of(gt_str op_name);
+
+/* The type of a tensor's elements: a number; 0 if it is not recorded or unknown. */
+enum { GT_ELEMENT_BOOL = 1 };
+uint8_t gt_element_of(const gt_value *type);
+double gt_element_bytes(uint8_t element);  /* 0: unknown */
+bool gt_element_is_whole(uint8_t element); /* of truth values and whole numbers */
 
 typedef enum gt_operand_type {
     GT_OPERAND_NONE, /* no tensor, or not recorded */
@@ -62,7 +69,7 @@ typedef struct gt_op_shape {
     double size, last;                /* of the first argument: elements, and its last dimension */
     double odd_bytes; /* what the op reads and writes if the first argument is a half-precision tensor whose
                          contiguous dimension is no multiple of 8; otherwise 0 */
-    uint32_t name, dims; /* string ids; GT_STR_NONE */
+    uint32_t name, dims, types; /* string ids; GT_STR_NONE */
 } gt_op_shape;
 
 /* Parses one combination: JSON texts as the store has them, "" if absent. Fields `name` and `dims` stay 0. */
@@ -74,6 +81,9 @@ void gt_shapes_free(gt_shapes *shapes);
 /* The indexes of the shapes of cpu_ops, by their rows in the trace. */
 void gt_shapes_find(gt_shapes *shapes, const uint32_t *rows, size_t count, uint32_t *found);
 const gt_op_shape *gt_shapes_get(const gt_shapes *shapes, uint32_t index);
+/* The recorded dimensions and types of the arguments: lists, or MISSING. */
+const gt_value *gt_shapes_dims(const gt_shapes *shapes, uint32_t index);
+const gt_value *gt_shapes_types(const gt_shapes *shapes, uint32_t index);
 /* Appends the dims of arguments [first, first + count), cut where they are long: "[32, 1024]" for one,
  * "[[32, 64, 56, 56], [64, 64, 3, 3]]" for several. */
 void gt_shapes_add_dims(const gt_shapes *shapes, uint32_t index, uint32_t first, uint32_t count,

@@ -127,6 +127,9 @@ static gt_table *overview_sheet(const gt_findings *f)
     gt_overview_add_number(sheet, "window_start_us", s->base_us + (double)s->window.start_ns / 1e3, "us");
     gt_overview_add_number(sheet, "window_ns", (double)(s->window.end_ns - s->window.start_ns), "ns");
     if (s->used_step_count) gt_overview_add_number(sheet, "step_ms", step_ms, "ms");
+    if (f->list->median_ns > 0)
+        gt_overview_add_number(sheet, "median_step_ms", f->list->median_ns / 1e6, "ms");
+    if (f->no_rule) gt_overview_add_text(sheet, "no_rule", f->no_rule);
     gt_overview_add_number(sheet, "recorded_ms", f->step_ns / 1e6, "ms");
     gt_overview_add_number(sheet, "busy_ms", f->busy_ns / 1e6, "ms");
     gt_overview_add_number(sheet, "idle_ms", f->idle_ns / 1e6, "ms");

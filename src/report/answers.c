@@ -145,9 +145,14 @@ void gt_answers_add_unimportant(const gt_answers *a, gt_buffer *out)
     gt_page_measures_free(&measures);
     if (!limit.len && idle_ms >= idle_share * step_ms) /* of all ranks */
         gt_buffer_add_format(&limit, "GPUs are idle %.0f %% of the time", 100 * idle_ms / step_ms);
-    gt_buffer_add_cstr(out, "No important finding");
-    if (limit.len) gt_buffer_add_format(out, ", although %s", gt_buffer_str(&limit).bytes);
-    gt_buffer_add_cstr(out, ".");
+    if (limit.len) {
+        limit.bytes[0] = (char)toupper((unsigned char)limit.bytes[0]);
+        gt_buffer_add_format(out, "%s. No rule finds a repair.", gt_buffer_str(&limit).bytes);
+    } else {
+        gt_buffer_add_cstr(out, "No important finding.");
+    }
+    const char *no_rule = gt_answers_text(a, "no_rule");
+    if (*no_rule) gt_buffer_add_format(out, " %s", no_rule);
     gt_buffer_free(&limit);
 }
 
@@ -279,12 +284,14 @@ static void print_header(const gt_answers *a, const gt_terminal *terminal)
     else if (gt_answers_number(a, "empty_steps") > 0)
         snprintf(count, sizeof count, "  no steps with GPU work");
     if (devices > 1) snprintf(others, sizeof others, " (the busiest of %.0f devices)", devices);
-    double capture_ms = gt_answers_number(a, "capture_ms");
-    char capture[48] = "";
+    double capture_ms = gt_answers_number(a, "capture_ms"),
+           median_ms = gt_answers_number(a, "median_step_ms");
+    char capture[48] = "", median[48] = "";
+    if (median_ms > 0) snprintf(median, sizeof median, "median %.2f, mean ", median_ms);
     if (capture_ms > 0) snprintf(capture, sizeof capture, "; the capture takes %.2f", capture_ms);
     if (step_ms > 0)
-        print_line(terminal, INDENT, 4, "%s%s%s  %.2f ms %s: GPU busy %.2f (%.0f%%), idle %.2f%s",
-                   gt_buffer_str(&names).bytes, others, count, step_ms, gt_answers_per(a), busy_ms,
+        print_line(terminal, INDENT, 4, "%s%s%s  %s%.2f ms %s: GPU busy %.2f (%.0f%%), idle %.2f%s",
+                   gt_buffer_str(&names).bytes, others, count, median, step_ms, gt_answers_per(a), busy_ms,
                    100 * busy_ms / step_ms, gt_answers_number(a, "idle_ms"), capture);
     else
         print_line(terminal, INDENT, 3, "%s  no GPU events", gt_buffer_str(&names).bytes);

@@ -90,8 +90,8 @@ bool gt_answers_is_hint(const gt_table *findings, size_t row);
 double gt_answers_alone_ms(const gt_table *findings, size_t row);
 /* Whether any finding is worth to be named first: no hint, and at least 5 % of the step. */
 bool gt_answers_any_important(const gt_answers *answers);
-/* That none is, and what limits the step nevertheless: "No important finding, although the GPU is idle ...".
- */
+/* That none is: "No important finding.", or what limits the step nevertheless: "The GPU is idle 50 % of
+ * a 9.00 ms step ... No rule finds a repair."; then the kernels that no rule covers. */
 void gt_answers_add_unimportant(const gt_answers *answers, gt_buffer *out);
 /* The next item of a joined text (join_evidence in findings/sheets.c); *rest moves past it. False: no more.
  */

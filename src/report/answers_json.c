@@ -62,6 +62,8 @@ static void put_facts(gt_json_writer *w, const gt_answers *a)
                  {"recorded_ms", RECORDED},
                  {"busy_ms", NUMBER},
                  {"idle_ms", NUMBER},
+                 {"median_step_ms", NUMBER},
+                 {"no_rule", TEXT_OR_NULL},
                  {"model_step_ms", NUMBER},
                  {"all_fixed_ms", NUMBER},
                  {"replay_error_pct", NUMBER},

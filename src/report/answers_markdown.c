@@ -57,16 +57,19 @@ static void add_ranks(gt_buffer *out, const gt_answers *a)
 static void add_header(gt_buffer *out, const gt_answers *a)
 {
     double step_ms = gt_answers_recorded_ms(a), busy_ms = gt_answers_number(a, "busy_ms");
-    double capture_ms = gt_answers_number(a, "capture_ms");
+    double capture_ms = gt_answers_number(a, "capture_ms"),
+           median_ms = gt_answers_number(a, "median_step_ms");
     gt_buffer_add_cstr(out, "## GPU report: ");
     gt_answers_escape(out, gt_answers_trace(a));
     gt_buffer_add_cstr(out, "\n\n");
     add_ranks(out, a);
     add_fact(out, a, "device");
     gt_buffer_add_cstr(out, gt_answers_device_note(a));
+    char median[48] = "";
+    if (median_ms > 0) snprintf(median, sizeof median, "median %.2f ms, mean ", median_ms);
     if (step_ms > 0)
-        gt_buffer_add_format(out, ", %.2f ms %s: GPU busy %.2f ms (%.0f %%), idle %.2f ms.", step_ms,
-                             gt_answers_per(a), busy_ms, 100 * busy_ms / step_ms,
+        gt_buffer_add_format(out, ", %s%.2f ms %s: GPU busy %.2f ms (%.0f %%), idle %.2f ms.", median,
+                             step_ms, gt_answers_per(a), busy_ms, 100 * busy_ms / step_ms,
                              gt_answers_number(a, "idle_ms"));
     else
         gt_buffer_add_cstr(out, ": no GPU events.");

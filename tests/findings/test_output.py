@@ -496,6 +496,14 @@ def test_no_important_finding(binary):
         document, done = make(folder, trace)
         assert done.stdout.splitlines()[2] == "No important finding.", done.stdout
         assert not [f for f in document["findings"] if f["gain_pct"] >= 5 and not f["hint"]], document["findings"]
+    # A kernel that needs 2 * 4096 * 4096 * 1770 flops in 99 us reaches 61 % of 989 TFLOP/s.
+    for event in trace["traceEvents"]:
+        if event["cat"] == "cpu_op":
+            event["args"]["Input Dims"] = [[4096, 1770], [1770, 4096]]
+    with Folder(binary) as folder:
+        document, done = make(folder, trace)
+        said = "No rule covers 100 % of the GPU time; most of it: ampere_bf16_gemm 1.98 ms (61 % of its roofline)."
+        assert document["no_rule"] == said and "No important finding. " + said in " ".join(done.stdout.split()), (document["no_rule"], done.stdout)
 
 
 # ---- Markdown ----

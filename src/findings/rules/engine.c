@@ -44,6 +44,7 @@ enum {
     RULE_TRAINING = 64, /* not of servers */
     RULE_AFTER_WAIT =
         128, /* gains only what the repair of waits leaves: what has not come cannot be computed ahead */
+    RULE_SEVERAL = 256, /* finds several things, one at a time */
 };
 
 typedef struct rule_row {
@@ -63,11 +64,13 @@ static const rule_row rules[] = {
     {gt_rule_allocator_churn, 0},
     {gt_rule_python_busy, 0},
     {gt_rule_host_untraced, RULE_UNCLEAR},
+    {gt_rule_uneven_steps, RULE_VAGUE | RULE_TRAINING},
     {gt_rule_first_use, RULE_UNCLEAR | RULE_ONCE},
     {gt_rule_pageable_copy, 0},
     {gt_rule_exposed_copy, 0},
     {gt_rule_recompute, RULE_TRAINING},
     {gt_rule_unfused_attention, 0},
+    {gt_rule_unfused_pointwise, RULE_VAGUE | RULE_SEVERAL},
     {gt_rule_odd_shapes, 0},
     {gt_rule_fp32_gemm, 0},
     {gt_rule_layout_copies, 0},
@@ -79,9 +82,11 @@ static const rule_row rules[] = {
     {gt_rule_launch_bound, RULE_DOUBTED | RULE_RESIDUAL},
 };
 
+enum { SEVERAL_MAX = 8, FOUND_MAX = GT_LENGTH(rules) + SEVERAL_MAX };
+
 /* Edits that are run together, with the usual estimate of the profiler's cost. */
 typedef struct edit_set {
-    const gt_edit *items[GT_LENGTH(rules)];
+    const gt_edit *items[FOUND_MAX];
     size_t count;
     double step_ns; /* the result */
 } edit_set;
@@ -89,9 +94,9 @@ typedef struct edit_set {
 /* What the rules found, in the order of the table, with the row of each. */
 typedef struct found_rules {
     gt_finding *items;
-    const rule_row *rows[GT_LENGTH(rules)];
+    const rule_row *rows[FOUND_MAX];
     size_t count;
-    edit_set known[2 * GT_LENGTH(rules)]; /* runs that were made */
+    edit_set known[2 * FOUND_MAX]; /* runs that were made */
     size_t known_count;
     double *step_ns; /* used_step_count for each: when the steps begin in the run with its edit alone */
 } found_rules;
@@ -130,6 +135,7 @@ static void free_finding(gt_finding *finding)
     gt_free(finding->title);
     gt_free(finding->where);
     gt_free(finding->advice);
+    gt_free(finding->steps);
     for (size_t i = 0; i < finding->evidence_count; i++) gt_free(finding->evidence[i]);
     gt_edit_free(&finding->edit);
     *finding = (gt_finding){0};
@@ -249,7 +255,7 @@ static double find_gains(const gt_rule_input *input, found_rules *found)
         }
         if (found->rows[i]->flags & RULE_AFTER_WAIT && wait < count)
             gain_ns = smaller(gain_ns, jobs.items[wait].edits.step_ns - residual[i].edits.step_ns);
-        if (!finding->is_gpu && !shortens_ops(&finding->edit))
+        if (!finding->is_gpu && !finding->steps && !shortens_ops(&finding->edit))
             gain_ns = smaller(gain_ns, host_idle_ns + finding->held_ns);
         finding->gain_ns = limit_gain(finding, gain_ns);
     }
@@ -262,6 +268,7 @@ static double find_gains(const gt_rule_input *input, found_rules *found)
 static void doubt_gains(const gt_rule_input *input, found_rules *found, double fast_ns)
 {
     static const double least_share = 0.25; /* of its share of the step, for a finding that persists */
+    static const double most_of_saved = 1.5;
     bool host_matters = fast_ns < 0.98 * input->model_ns;
     gain_jobs jobs = {.input = input, .items = gt_alloc_zero(found->count, sizeof *jobs.items)};
     for (size_t i = 0; i < found->count; i++) {
@@ -289,6 +296,12 @@ static void doubt_gains(const gt_rule_input *input, found_rules *found, double f
                 finding->confidence = GT_CONFIDENCE_MEDIUM;
             finding->gain_ns = gain_ns;
         }
+    }
+    for (size_t i = 0; i < found->count; i++) {
+        gt_finding *finding = &found->items[i];
+        bool is_of_launches = finding->saved_ns > 0 && finding->gain_ns > most_of_saved * finding->saved_ns;
+        if (is_of_launches && finding->confidence == GT_CONFIDENCE_HIGH)
+            finding->confidence = GT_CONFIDENCE_MEDIUM;
     }
     gt_free(jobs.items);
 }
@@ -357,6 +370,36 @@ static void fold_into_gap(found_rules *found)
     }
     for (size_t i = kept; i < found->count; i++) found->items[i] = (gt_finding){0};
     found->count = kept;
+}
+
+/* What other findings gain in uneven steps only is part of that finding; if it is nearly all, they are not
+ * shown. */
+static void fold_into_uneven(const gt_rule_input *input, found_rules *found)
+{
+    static const char *const ids[] = {"python_busy",   "host_untraced", "cpu_op",    "cpu_roundtrip",  "wait",
+                                      "pageable_copy", "exposed_copy",  "host_sync", "allocator_churn"};
+    static const double nearly_all = 0.8, notable = 0.05;
+    gt_finding *uneven = NULL;
+    for (size_t i = 0; i < found->count; i++)
+        if (found->items[i].steps) uneven = &found->items[i];
+    for (size_t i = 0; uneven && i < found->count; i++) {
+        gt_finding *finding = &found->items[i];
+        gt_str id = {finding->id, strlen(finding->id)};
+        if (!gt_str_is_one_of(id, ids, GT_LENGTH(ids)) || finding->gain_is_given || !(finding->gain_ns > 0))
+            continue;
+        const double *edited_ns = found->step_ns + i * input->schedule->used_step_count;
+        double inside_ns = gt_rule_gain_in_steps(input, edited_ns, uneven->steps);
+        if (inside_ns > nearly_all * finding->gain_ns) {
+            gt_rule_evidence(uneven, "this includes %s: %.2f ms per %s", finding->id, finding->gain_ns / 1e6,
+                             input->per);
+            finding->gain_ns = 0;
+        } else if (inside_ns > notable * finding->gain_ns) {
+            gt_rule_evidence(finding, "%.2f ms of it are in uneven steps, which have their own finding",
+                             inside_ns / 1e6);
+            gt_rule_evidence_up(finding, 0);
+            finding->gain_ns -= inside_ns;
+        }
+    }
 }
 
 /* ---- all repairs together ---- */
@@ -433,7 +476,7 @@ static double all_fixed(const gt_rule_input *input, const found_rules *found)
         const gt_finding *finding = &found->items[i];
         bool is_residual = found->rows[i]->flags & RULE_RESIDUAL;
         if (gt_finding_is_hint(finding)) continue;
-        best_ns = smaller(best_ns, input->model_ns - finding->gain_ns);
+        best_ns = smaller(best_ns, larger(input->model_ns - finding->gain_ns, finding->usual_ns));
         if (is_residual) residual_ns += finding->gain_ns;
         any_residual |= is_residual;
         add_edit(&sets[ALL], &finding->edit);
@@ -456,15 +499,18 @@ static double all_fixed(const gt_rule_input *input, const found_rules *found)
 
 static void weigh(const gt_rule_input *input, gt_finding *finding)
 {
-    finding->gain_pct = input->model_ns > 0 ? 100 * finding->gain_ns / input->model_ns : 0;
-    finding->is_shown =
-        finding->gain_pct >= smallest_pct && gt_gain_counts(finding->gain_ns, input->error_ns);
+    /* The window may have fewer uneven steps than there are on average. */
+    double all_ns = larger(input->model_ns, finding->steps ? finding->usual_ns + finding->gain_ns : 0);
+    bool is_replayed = !finding->steps;
+    finding->gain_pct = all_ns > 0 ? 100 * finding->gain_ns / all_ns : 0;
+    finding->is_shown = finding->gain_pct >= smallest_pct &&
+                        (!is_replayed || gt_gain_counts(finding->gain_ns, input->error_ns));
     /* To the microsecond, so that what looks equal is ordered by id. */
     finding->score = floor(finding->gain_ns / 1e3 * gt_confidence_weight(finding->confidence) + 0.5) / 1e3;
     finding->severity = finding->gain_pct >= high_pct     ? GT_SEVERITY_HIGH
                         : finding->gain_pct >= medium_pct ? GT_SEVERITY_MEDIUM
                                                           : GT_SEVERITY_LOW;
-    if (gt_finding_is_hint(finding) && finding->severity == GT_SEVERITY_HIGH)
+    if ((gt_finding_is_hint(finding) || finding->is_mild) && finding->severity == GT_SEVERITY_HIGH)
         finding->severity = GT_SEVERITY_MEDIUM;
 }
 
@@ -495,25 +541,29 @@ static int compare_findings(const void *left, const void *right)
     if (a->is_shown != b->is_shown) return a->is_shown ? -1 : 1;
     if (gt_finding_is_hint(a) != gt_finding_is_hint(b)) return gt_finding_is_hint(a) ? 1 : -1;
     if (a->score != b->score) return a->score > b->score ? -1 : 1;
-    return strcmp(a->id, b->id);
+    int order = strcmp(a->id, b->id);
+    return order ? order : strcmp(a->where ? a->where : "", b->where ? b->where : "");
 }
 
 gt_finding_list *gt_rules_run(gt_rule_input *input)
 {
-    found_rules found = {.items = gt_alloc_zero(GT_LENGTH(rules), sizeof *found.items)};
+    found_rules found = {.items = gt_alloc_zero(FOUND_MAX, sizeof *found.items)};
     input->found = found.items;
     gt_gpu_facts *own = input->facts ? NULL : gt_gpu_facts_new(input->schedule, input->gpu);
     gt_backlog backlog = gt_backlog_find(input->schedule);
     if (own) input->facts = own;
     for (size_t i = 0; i < GT_LENGTH(rules); i++) {
         if (rules[i].flags & (input->schedule->listed ? RULE_TRAINING : RULE_SERVER)) continue;
-        input->found_count = found.count;
-        gt_finding *finding = &found.items[found.count];
-        if (rules[i].find(input, finding)) {
+        size_t most = rules[i].flags & RULE_SEVERAL ? SEVERAL_MAX : 1;
+        for (input->turn = 0; input->turn < most; input->turn++) {
+            input->found_count = found.count;
+            gt_finding *finding = &found.items[found.count];
+            if (!rules[i].find(input, finding)) {
+                free_finding(finding);
+                break;
+            }
             gt_backlog_extend(&backlog, input->schedule, &finding->edit);
             found.rows[found.count++] = &rules[i];
-        } else {
-            free_finding(finding);
         }
     }
     if (own) input->facts = NULL;
@@ -521,6 +571,7 @@ gt_finding_list *gt_rules_run(gt_rule_input *input)
     gt_backlog_free(&backlog);
     doubt_gains(input, &found, find_gains(input, &found));
     for (size_t i = 0; i < found.count; i++) explain_gain(&found.items[i]);
+    fold_into_uneven(input, &found);
     judge_steps(input, &found);
     gt_free(found.step_ns);
     fold_into_gap(&found);
@@ -533,6 +584,7 @@ gt_finding_list *gt_rules_run(gt_rule_input *input)
     put_residual_last(&found);
     qsort(list->items, list->count, sizeof *list->items, compare_findings);
     while (list->shown < list->count && list->items[list->shown].is_shown) {
+        if (list->items[list->shown].steps) list->median_ns = list->items[list->shown].usual_ns;
         list->items[list->shown].rank = list->shown + 1;
         list->shown++;
     }

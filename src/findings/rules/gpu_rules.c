@@ -3,6 +3,7 @@
 
 #include "base/map.h"
 #include "base/memory.h"
+#include "findings/chains.h"
 
 #include <string.h>
 
@@ -67,7 +68,8 @@ double gt_tally_total(const gt_tally *tally)
 void gt_rule_evidence_sums(const gt_rule_input *input, gt_finding *finding, gt_tally *tally, size_t count)
 {
     gt_tally_sort(tally);
-    for (size_t i = 0; i < tally->item_count && i < count; i++)
+    for (size_t i = 0;
+         i < tally->item_count && i < count && gt_rule_shows(gt_rule_ms(input, tally->items[i].sum)); i++)
         gt_rule_evidence(finding, "%s: %.2f ms",
                          gt_interner_get(input->schedule->strings, tally->items[i].text).bytes,
                          gt_rule_ms(input, tally->items[i].sum));
@@ -149,7 +151,8 @@ uint32_t gt_short_kernel_name(const gt_schedule *schedule, uint32_t name, size_t
 gt_copy_change gt_copy_change_of(const gt_rule_input *input, size_t op)
 {
     const gt_gpu_op *gpu_op = &input->schedule->ops[op];
-    if (!gt_op_is_judged(input->schedule, gpu_op) || gt_gpu_facts_attention(input->facts, op))
+    if (!gt_op_is_judged(input->schedule, gpu_op) || gt_gpu_facts_attention(input->facts, op) ||
+        gt_chains_have(input->facts->chains, op))
         return GT_CHANGE_UNKNOWN;
     if (gpu_op->kind == GT_KIND_MEMCPY)
         return gt_str_contains(gt_interner_get(input->schedule->strings, gpu_op->name), "DtoD")

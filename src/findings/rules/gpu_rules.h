@@ -45,7 +45,7 @@ uint32_t gt_short_kernel_name(const gt_schedule *schedule, uint32_t name, size_t
 /* ---- copies ---- */
 
 /* What a GPU op changes if all it does is to copy; UNKNOWN if it does more. Copies inside of unfused
- * attention are no copies here: a fused kernel does not need them. */
+ * attention or of a chain are no copies here: a fused kernel does not need them. */
 gt_copy_change gt_copy_change_of(const gt_rule_input *input, size_t op);
 /* "SITE [32, 1024]", made once per pair of site and shape; or the kernel's name. Interned. */
 uint32_t gt_copy_label(const gt_rule_input *input, size_t op, struct gt_map *labels);

@@ -10,6 +10,7 @@
  * Work that was queued before the window hides a slow host in the first steps. So two steps say nothing. */
 #include "base/memory.h"
 #include "findings/rules/rules_table.h"
+#include "table/stats.h"
 
 #include <stdlib.h>
 
@@ -68,4 +69,22 @@ void gt_rule_judge_steps(const gt_rule_input *input, gt_finding *finding, const 
     gt_free(gains);
     bool is_seen = sum >= least_seen * finding->gain_ns * (double)steps;
     if (is_seen && (rare == 1 || rare * STEPS_PER_RARE <= steps)) say_rare(finding, rare, steps, ns);
+}
+
+double gt_rule_gain_in_steps(const gt_rule_input *input, const double *edited_ns, const bool *steps)
+{
+    const gt_schedule *schedule = input->schedule;
+    if (!input->model_step_ns || schedule->used_step_count < 2) return 0;
+    size_t count = schedule->used_step_count - 1, inside = 0, outside = 0;
+    double *gains = gt_alloc(count * sizeof *gains), *usual = gt_alloc(count * sizeof *usual), sum = 0;
+    find_step_gains(input->model_step_ns, edited_ns, count, gains);
+    for (size_t i = 0; i < count; i++) {
+        if (!steps[i]) usual[outside++] = gains[i];
+        sum += steps[i] ? gains[i] : 0;
+        inside += steps[i];
+    }
+    sum -= outside ? (double)inside * gt_select(usual, outside, outside / 2) : 0;
+    gt_free(gains);
+    gt_free(usual);
+    return sum > 0 ? sum / (double)schedule->window.steps : 0;
 }

@@ -4,17 +4,6 @@
 
 #include "base/memory.h"
 
-/* Host time before a point that prepared its launch. */
-static double launch_ns(const gt_schedule *schedule, const gt_host_point *point)
-{
-    int64_t sum = 0;
-    for (uint32_t i = 0; i < point->piece_count; i++) {
-        const gt_piece *piece = &schedule->pieces[point->first_piece + i];
-        if (piece->label == GT_CAUSE_LAUNCH) sum += piece->end_ns - piece->start_ns;
-    }
-    return (double)sum;
-}
-
 static bool is_recomputed(const gt_schedule *schedule, const gt_gpu_op *op)
 {
     const uint8_t both = GT_HOST_RECOMPUTE | GT_HOST_BACKWARD;
@@ -36,7 +25,7 @@ bool gt_rule_recompute(const gt_rule_input *input, gt_finding *finding)
         gt_edit_op_add(&finding->edit, (uint32_t)i, 0);
         if (!is_edited[op->point])
             gt_edit_point_add(&finding->edit, op->point, GT_EDIT_NO_CALL,
-                              launch_ns(schedule, &schedule->points[op->point]));
+                              gt_point_label_ns(schedule, op->point, GT_CAUSE_LAUNCH));
         is_edited[op->point] = 1;
         if (!gt_window_has(&schedule->window, op->start_ns)) continue;
         in_window++;

@@ -15,6 +15,7 @@ gt_rule_function gt_rule_cpu_op; /* cpu_roundtrip or cpu_op */
 gt_rule_function gt_rule_allocator_churn;
 gt_rule_function gt_rule_python_busy;
 gt_rule_function gt_rule_host_untraced;
+gt_rule_function gt_rule_uneven_steps;
 gt_rule_function gt_rule_first_use;
 
 /* ---- steps of a server (serving.c) ---- */
@@ -30,6 +31,7 @@ gt_rule_function gt_rule_exposed_copy;
 /* ---- the GPU ---- */
 gt_rule_function gt_rule_recompute;
 gt_rule_function gt_rule_unfused_attention;
+gt_rule_function gt_rule_unfused_pointwise; /* of several places */
 gt_rule_function gt_rule_odd_shapes;
 gt_rule_function gt_rule_fp32_gemm;
 gt_rule_function gt_rule_layout_copies;

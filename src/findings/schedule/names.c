@@ -103,6 +103,14 @@ static bool is_waiting_call(gt_str name)
     return false;
 }
 
+/* A file of PyTorch, wherever it is installed. */
+static bool is_of_pytorch(gt_str name)
+{
+    for (const char *at = name.bytes, *end = at + name.len; at < end; at++)
+        if (is_slash(*at) && is_folder(name, at + 1, "torch", false)) return true;
+    return false;
+}
+
 /* A file in a folder of installed code. */
 static bool is_installed(gt_str name)
 {
@@ -149,6 +157,10 @@ static const struct {
      "torch/ < nn.Module triton/ typing.py contextlib.py threading.py queue.py selectors.py", is_installed},
     {GT_NAME_FRAMEWORK, GT_NAMES_PYTHON, HAS, "torchinductor", NULL},
     {GT_NAME_FRAMEWORK, GT_NAMES_NOTE, BEGINS, "Optimizer.zero_grad#", NULL},
+    {GT_NAME_INNER, GT_NAMES_PYTHON, BEGINS,
+     "torch/ < nn.Module typing.py contextlib.py threading.py queue.py selectors.py functools.py",
+     is_of_pytorch},
+    {GT_NAME_INNER, GT_NAMES_PYTHON, HAS, "<listcomp> <lambda> <genexpr> <dictcomp>", NULL},
     {GT_NAME_INTERNAL, GT_NAMES_PYTHON, BEGINS, "<", NULL},
     {GT_NAME_BUILT_IN, GT_NAMES_PYTHON, BEGINS, "<built-in", NULL},
     {GT_NAME_WAIT, GT_NAMES_PYTHON, BEGINS, NULL, is_waiting_call},

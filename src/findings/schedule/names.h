@@ -36,6 +36,8 @@
 #define GT_NAME_WAIT                                                                                         \
     GT_NAME_BIT(28) /* a built-in that waits: a lock, a queue, a socket; a CPU collective                    \
                      */
+#define GT_NAME_INNER                                                                                        \
+    GT_NAME_BIT(29) /* PyTorch's own, or a part of a function, as a lambda: not whose code this is */
 #define GT_NAME_LAYER    GT_NAME_BIT(25) /* nn.Module: Linear_0 */
 #define GT_NAME_PROFILER GT_NAME_BIT(26) /* PyTorch's profiler; also of ops */
 #define GT_NAME_COMPILER GT_NAME_BIT(27) /* torch.compile at work, not the code that it made */

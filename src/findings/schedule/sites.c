@@ -380,6 +380,12 @@ void gt_tally_add(gt_tally *tally, uint32_t text, double value)
     tally->items[*place].count++;
 }
 
+double gt_tally_of(const gt_tally *tally, uint32_t text)
+{
+    uint32_t place = tally->places ? gt_map_get(tally->places, text, 0) : GT_MAP_NONE;
+    return place == GT_MAP_NONE ? 0 : tally->items[place].sum;
+}
+
 typedef struct placed_item {
     gt_tally_item item;
     size_t place;

@@ -52,6 +52,7 @@ typedef struct gt_tally {
 } gt_tally;
 
 void gt_tally_add(gt_tally *tally, uint32_t text, double value);
+double gt_tally_of(const gt_tally *tally, uint32_t text); /* the sum of one; 0: none */
 /* Largest sums first; equal ones stay in the order of their first addition. */
 void gt_tally_sort(gt_tally *tally);
 void gt_tally_free(gt_tally *tally);

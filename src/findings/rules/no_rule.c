@@ -1,0 +1,103 @@
+/* What does no rule explain?
+ *
+ * Where no finding matters, the largest kernels that none of them changes are named, each with the share of
+ * its roofline that it reaches: the time at the GPU's peak rates, by the shapes of its op, over the time that
+ * it took. So it is said where the time goes, and whether there is much to gain. */
+#include "findings/rules/gpu_rules.h"
+
+#include "base/memory.h"
+#include "findings/traffic.h"
+
+#include <math.h>
+
+static const double important_pct = 5;
+enum { NAMED = 3, NAME_BYTES = 40 };
+
+/* The time of an op's kernels at peak rates; 0: unknown. */
+static double peak_ns(const gt_gpu_facts *facts, const gt_schedule *schedule, const gt_gpu_rates *gpu,
+                      size_t op, gt_arena *arena)
+{
+    const gt_op_source *source = &facts->sources[facts->op_source[op]];
+    const gt_op_shape *shape = gt_shapes_get(facts->shapes, source->shape);
+    if (shape->is_known) {
+        bool is_half = gt_operand_is_half(shape->type);
+        double rate = is_half ? gpu->half_flops : gpu->tf32_flops;
+        double ns = rate > 0 ? shape->flops / rate : 0;
+        if (gpu->bytes > 0) ns = fmax(ns, shape->elements * (is_half ? 2 : 4) / gpu->bytes);
+        return ns / source->op_count;
+    }
+    if (!(facts->names[op] & GT_KERNEL_FUSABLE) || source->op_count != 1 || gpu->bytes <= 0) return 0;
+    gt_str name = gt_interner_get(schedule->strings, shape->name);
+    gt_traffic traffic = gt_traffic_of(facts->shapes, source->shape, name, arena);
+    if (facts->names[op] & GT_KERNEL_REDUCES) traffic = gt_traffic_reduce(traffic);
+    return gt_traffic_bytes(&traffic) / gpu->bytes;
+}
+
+/* By op: whether a shown finding makes it shorter. */
+static bool *find_covered(const gt_schedule *schedule, const gt_finding_list *list)
+{
+    bool *covered = gt_alloc_zero(schedule->op_count, sizeof *covered);
+    for (size_t i = 0; i < list->shown; i++)
+        for (size_t k = 0; k < list->items[i].edit.op_count; k++)
+            if (list->items[i].edit.ops[k].dur_ns < INFINITY) covered[list->items[i].edit.ops[k].op] = true;
+    return covered;
+}
+
+static bool any_important(const gt_finding_list *list)
+{
+    for (size_t i = 0; i < list->shown; i++)
+        if (list->items[i].gain_pct >= important_pct && !gt_finding_is_hint(&list->items[i])) return true;
+    return false;
+}
+
+static void name_kernels(const gt_schedule *schedule, gt_tally *kernels, gt_tally *known, gt_tally *peaks,
+                         gt_buffer *out)
+{
+    gt_tally_sort(kernels);
+    for (size_t i = 0; i < kernels->item_count && i < NAMED; i++) {
+        const gt_tally_item *kernel = &kernels->items[i];
+        uint32_t name = gt_short_kernel_name(schedule, kernel->text, NAME_BYTES);
+        double known_ns = gt_tally_of(known, kernel->text);
+        gt_buffer_add_format(out, "%s%s %.2f ms", i ? ", " : "",
+                             gt_interner_get(schedule->strings, name).bytes,
+                             kernel->sum / (double)schedule->window.steps / 1e6);
+        if (known_ns > 0.9 * kernel->sum)
+            gt_buffer_add_format(out, " (%.0f %% of its roofline)",
+                                 fmin(100, 100 * gt_tally_of(peaks, kernel->text) / known_ns));
+    }
+}
+
+char *gt_no_rule_text(const gt_schedule *schedule, const gt_gpu_facts *facts, const gt_gpu_rates *gpu,
+                      const gt_finding_list *list)
+{
+    if (any_important(list)) return NULL;
+    bool *covered = find_covered(schedule, list);
+    gt_tally kernels = {0}, known = {0}, peaks = {0};
+    gt_arena arena = {0};
+    double all_ns = 0;
+    for (size_t i = 0; i < schedule->op_count; i++) {
+        const gt_gpu_op *op = &schedule->ops[i];
+        if (!gt_window_has(&schedule->window, op->start_ns)) continue;
+        all_ns += (double)gt_op_ns(op);
+        if (covered[i] || op->kind != GT_KIND_KERNEL) continue;
+        double ns = facts->op_source[i] == GT_NONE ? 0 : peak_ns(facts, schedule, gpu, i, &arena);
+        gt_tally_add(&kernels, op->name, (double)gt_op_ns(op));
+        if (ns > 0) gt_tally_add(&known, op->name, (double)gt_op_ns(op));
+        if (ns > 0) gt_tally_add(&peaks, op->name, ns);
+    }
+    gt_buffer text = {0};
+    if (gt_tally_total(&kernels) > 0) {
+        gt_buffer_add_format(&text, "No rule covers %.0f %% of the GPU time; most of it: ",
+                             100 * gt_tally_total(&kernels) / all_ns);
+        name_kernels(schedule, &kernels, &known, &peaks, &text);
+        gt_buffer_add_cstr(&text, ".");
+    }
+    char *words = text.len ? gt_strdup(gt_buffer_str(&text).bytes) : NULL;
+    gt_buffer_free(&text);
+    gt_arena_free(&arena);
+    gt_tally_free(&kernels);
+    gt_tally_free(&known);
+    gt_tally_free(&peaks);
+    gt_free(covered);
+    return words;
+}

@@ -1,0 +1,238 @@
+/* uneven_steps: do some steps take much longer than the others (uneven.c finds them)?
+ *
+ * A checkpoint, an evaluation or a collection of garbage every few steps makes the mean step longer, and no
+ * step has that mean. The gain is the excess divided by the period where there is one: a window holds one or
+ * two of them by chance, so the mean of the window may be wrong by half. Findings whose gain lies in these
+ * steps are part of this one (engine.c).
+ *
+ * The place is the deepest name with most of the largest addition, and the deepest of the user's functions
+ * before it. Loading of input data is data_stall's matter. */
+#include "findings/rules/rules_table.h"
+#include "findings/schedule/names.h"
+#include "findings/uneven.h"
+
+#include "base/memory.h"
+
+#include <string.h>
+
+static const double host_share = 0.6, gpu_share = 0.9; /* of the largest addition */
+
+enum { WORDS_MAX = 7 };
+
+/* Why: the first row with a word in the place, or in the name of the user's function. */
+typedef enum reason {
+    CHECKPOINT,
+    COMPILING,
+    GARBAGE,
+    EVALUATION,
+    INPUT_DATA,
+    LOGGING,
+    PYTHON,
+    GPU_WORK
+} reason;
+static const struct {
+    const char *what, *words[WORDS_MAX];
+    bool only_place; /* not the user's function */
+    const char *advice;
+} reasons[] = {
+    [CHECKPOINT] = {"a checkpoint",
+                    {"torch/serialization.py", "checkpoint", "save_pretrained", "safetensors", ": save"},
+                    true,
+                    "Save less often, or copy the weights to pinned host memory and write them in another "
+                    "thread or process (torch.distributed.checkpoint async_save)."},
+    [COMPILING] = {"recompilation",
+                   {"torch/_dynamo", "torch/_inductor"},
+                   false,
+                   "Run all shapes once before profiling, and mark sizes that vary as dynamic "
+                   "(torch._dynamo.mark_dynamic)."},
+    [GARBAGE] = {"garbage collection",
+                 {"built-in function collect", "gc.py", ": collect"},
+                 false,
+                 "Call gc.freeze() after start-up and gc.disable(), and collect at a step of your choice, in "
+                 "all ranks at the same one."},
+    [EVALUATION] = {"evaluation",
+                    {"eval", "valid", ": test", "no_grad"},
+                    false,
+                    "Evaluate less often or on fewer batches, in inference mode with a larger batch; profile "
+                    "training and evaluation apart."},
+    [INPUT_DATA] = {"input data", {"torch/utils/data", "DataLoader", "loader"}, false, ""},
+    [LOGGING] = {"logging",
+                 {"logging", "wandb", "tensorboard", ": log", "print", ": plot"},
+                 false,
+                 "Log from another thread, or less often, and without reading GPU values."},
+    [PYTHON] = {"Python code",
+                {NULL},
+                false,
+                "See what this function does only in these steps; if nothing in it explains the pause, it "
+                "may be garbage collection (try gc.freeze() and gc.disable())."},
+    [GPU_WORK] = {"GPU work",
+                  {NULL},
+                  false,
+                  "See what these steps compute in addition, and do it less often or beside training."},
+};
+
+/* ---- where ---- */
+
+typedef struct place {
+    uint32_t site, function; /* string ids; GT_STR_NONE: none. The function is the user's */
+    bool compiles, collects; /* what calls the site, or is called there, says so */
+} place;
+
+static bool has_word(gt_str text, const char *const words[WORDS_MAX])
+{
+    for (size_t i = 0; i < WORDS_MAX && words[i]; i++)
+        if (gt_str_contains(text, words[i])) return true;
+    return false;
+}
+
+/* The deeper of two additions; GT_STR_NONE: none so far. */
+static void take_deeper(uint32_t *name, uint32_t *depth, const gt_addition *addition)
+{
+    if (*name != GT_STR_NONE && addition->depth <= *depth) return;
+    *name = addition->name;
+    *depth = addition->depth;
+}
+
+static place find_place(const gt_schedule *s, const gt_uneven *uneven)
+{
+    place found = {.site = GT_STR_NONE, .function = GT_STR_NONE};
+    if (!uneven->addition_count) return found;
+    double least = uneven->additions[0].ns * (uneven->is_of_gpu ? gpu_share : host_share);
+    uint32_t site_depth = 0, function_depth = 0;
+    uint64_t not_a_site = GT_NAME_INTERNAL | (uneven->is_of_gpu ? GT_NAME_INNER : 0);
+    for (size_t i = 0; i < uneven->addition_count && uneven->additions[i].ns >= least; i++) {
+        const gt_addition *addition = &uneven->additions[i];
+        gt_str name = gt_interner_get(s->strings, addition->name);
+        found.compiles |= has_word(name, reasons[COMPILING].words);
+        found.collects |= has_word(name, reasons[GARBAGE].words);
+        if (!gt_name_has(s, addition->name, not_a_site)) take_deeper(&found.site, &site_depth, addition);
+        if (!gt_name_has(s, addition->name, GT_NAME_FRAMEWORK))
+            take_deeper(&found.function, &function_depth, addition);
+    }
+    if (found.site == GT_STR_NONE) found.site = uneven->additions[0].name;
+    return found;
+}
+
+/* A function without its file: "evaluate" of "train.py(30): evaluate". */
+static gt_str function_of(gt_str name)
+{
+    for (size_t i = name.len; i >= 2; i--)
+        if (name.bytes[i - 2] == ':' && name.bytes[i - 1] == ' ')
+            return (gt_str){name.bytes + i, name.len - i};
+    return name;
+}
+
+static reason find_reason(const gt_schedule *s, const gt_uneven *uneven, const place *at)
+{
+    gt_str site = gt_interner_get(s->strings, at->site), function = gt_interner_get(s->strings, at->function);
+    for (reason r = CHECKPOINT; r < PYTHON && at->site != GT_STR_NONE; r++) {
+        bool is_users = at->function != GT_STR_NONE && !reasons[r].only_place &&
+                        has_word(function_of(function), reasons[r].words);
+        bool is_said = (r == COMPILING && at->compiles) || (r == GARBAGE && at->collects);
+        if (has_word(site, reasons[r].words) || is_users || is_said) return r;
+    }
+    if (uneven->only_forward) return EVALUATION;
+    return uneven->is_of_gpu ? GPU_WORK : PYTHON;
+}
+
+/* ---- words ---- */
+
+/* "<built-in function collect>" of "<built-in ... at 0x7f...>": an address differs in each run. */
+static gt_number_text without_address(gt_str name)
+{
+    static const char address[] = " at 0x";
+    gt_number_text out;
+    const char *at = memmem(name.bytes, name.len, address, strlen(address));
+    int len = (int)(at ? (size_t)(at - name.bytes) : name.len);
+    snprintf(out.text, sizeof out.text, "%.*s%s", len, name.bytes, at ? ">" : "");
+    return out;
+}
+
+static void add_step_name(const gt_schedule *s, size_t used, gt_buffer *out)
+{
+    static const char prefix[] = "ProfilerStep#";
+    const gt_step_times *step = &s->steps[s->used_steps[used]];
+    gt_str name = gt_interner_get(s->strings, step->name);
+    size_t skip = gt_str_starts_with(name, prefix) ? strlen(prefix) : 0;
+    if (name.len > skip)
+        gt_buffer_add(out, name.bytes + skip, name.len - skip);
+    else
+        gt_buffer_add_int(out, (int64_t)s->used_steps[used]);
+}
+
+static void add_step_names(const gt_schedule *s, const gt_uneven *uneven, gt_buffer *out)
+{
+    enum { NAMED = 6 };
+    size_t named = 0;
+    for (size_t i = 0; i < s->used_step_count && named < NAMED; i++) {
+        if (!uneven->is_uneven[i]) continue;
+        gt_buffer_add_cstr(out, named++ ? ", " : "");
+        add_step_name(s, i, out);
+    }
+    if (uneven->count > named) gt_buffer_add_cstr(out, " ...");
+}
+
+static void describe(const gt_rule_input *input, const gt_uneven *uneven, reason why, gt_finding *finding)
+{
+    const gt_schedule *s = input->schedule;
+    gt_buffer names = {0}, how = {0};
+    add_step_names(s, uneven, &names);
+    if (uneven->period)
+        gt_buffer_add_format(&how, "every %zu steps", uneven->period);
+    else
+        gt_buffer_add_format(&how, "%zu of %zu, not at equal distances", uneven->count, s->used_step_count);
+    double ms = uneven->excess_ns / 1e6;
+    if (uneven->count == 1)
+        finding->title = gt_rule_text("Step %s takes %.2f ms longer than the others: %s",
+                                      gt_buffer_str(&names).bytes, ms, reasons[why].what);
+    else
+        finding->title = gt_rule_text("Some steps take %.2f ms longer than the others (%s): %s", ms,
+                                      gt_buffer_str(&how).bytes, reasons[why].what);
+    gt_buffer_add_cstr(&names, " of ");
+    add_step_name(s, 0, &names);
+    gt_buffer_add_cstr(&names, " to ");
+    add_step_name(s, s->used_step_count - 1, &names);
+    gt_rule_evidence(finding, "step%s %s; the median step takes %.2f ms, the mean %.2f ms",
+                     uneven->count == 1 ? "" : "s", gt_buffer_str(&names).bytes, uneven->median_ns / 1e6,
+                     uneven->mean_ns / 1e6);
+    for (size_t i = 0; i < uneven->addition_count && i < 4; i++)
+        gt_rule_evidence(finding, "in addition: %s %.2f ms%s",
+                         without_address(gt_interner_get(s->strings, uneven->additions[i].name)).text,
+                         uneven->additions[i].ns / 1e6, uneven->is_of_gpu ? " of GPU time" : "");
+    gt_buffer_free(&names);
+    gt_buffer_free(&how);
+}
+
+bool gt_rule_uneven_steps(const gt_rule_input *input, gt_finding *finding)
+{
+    const gt_schedule *s = input->schedule;
+    gt_uneven *uneven = gt_uneven_find(s);
+    if (!uneven) return false;
+    place at = find_place(s, uneven);
+    reason why = find_reason(s, uneven, &at);
+    bool found = why != INPUT_DATA;
+    if (found) {
+        finding->id = "uneven_steps";
+        finding->is_gpu = uneven->is_of_gpu;
+        finding->confidence = uneven->period          ? GT_CONFIDENCE_HIGH
+                              : uneven->is_first_only ? GT_CONFIDENCE_LOW
+                                                      : GT_CONFIDENCE_MEDIUM;
+        finding->gain_is_given = true;
+        finding->gain_ns = uneven->gain_ns;
+        finding->usual_ns = uneven->median_ns;
+        if (at.site != GT_STR_NONE) {
+            bool is_inside = at.function != GT_STR_NONE && at.function != at.site;
+            char *site = gt_rule_string(input, at.site);
+            finding->where =
+                is_inside ? gt_rule_text("%s -> %s", gt_interner_get(s->strings, at.function).bytes, site)
+                          : gt_strdup(site);
+            gt_free(site);
+        }
+        describe(input, uneven, why, finding);
+        finding->steps = uneven->is_uneven; /* the finding's from now on */
+        uneven->is_uneven = NULL;
+        finding->advice = gt_rule_text("%s", reasons[why].advice);
+    }
+    gt_uneven_free(uneven);
+    return found;
+}

@@ -1,0 +1,33 @@
+/* Which steps take much longer than the others, and what do they have that the others lack? */
+#ifndef GT_FINDINGS_UNEVEN_H
+#define GT_FINDINGS_UNEVEN_H
+
+#include "findings/schedule/schedule.h"
+
+/* What the uneven steps have more of than the others: a Python function, a range or an op with all that it
+ * calls. */
+typedef struct gt_addition {
+    uint32_t name;  /* string id */
+    uint32_t depth; /* of its outermost call */
+    double ns;      /* host time, or GPU time that it launches, per uneven step */
+} gt_addition;
+
+typedef struct gt_uneven {
+    bool *is_uneven; /* by used step */
+    size_t count;
+    bool is_of_gpu;            /* the GPU computes more; otherwise the host takes longer */
+    bool only_forward;         /* of the GPU: nothing more in the backward pass */
+    bool is_first_only;        /* it is the first step, and no other */
+    size_t period;             /* every so many steps; 0: not at equal distances, or once */
+    double median_ns, mean_ns; /* of all steps */
+    double excess_ns;          /* of an uneven step over the median */
+    double gain_ns;            /* per step, if no step was uneven */
+    gt_addition *additions;    /* largest first */
+    size_t addition_count;
+} gt_uneven;
+
+/* NULL if the steps are even, too few, or differ by the size of their inputs alone. */
+gt_uneven *gt_uneven_find(const gt_schedule *schedule);
+void gt_uneven_free(gt_uneven *uneven);
+
+#endif

@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""Steps that take longer than the others, in simulated programs: which, why, and what they cost per step in a long run.
+
+    python3 -m tests.findings.test_uneven --bin build/gputally [--only TEXT]
+"""
+import itertools
+import sys
+
+from tests.common import harness
+from tests.findings import small_traces, test_simulated
+from tests.findings.simulated_host import Program
+
+LONG = 60  # steps of a long run, many periods
+
+PLACES = {"a checkpoint": ("torch/serialization.py(945): save", "checkpoint"), "logging": ("train.py(90): log_metrics", "Log from another thread"),
+          "garbage collection": ("<built-in function collect>", "gc.freeze"), "recompilation": ("torch/_dynamo/convert_frame.py(500): __call__", "mark_dynamic"),
+          "evaluation": ("train.py(60): evaluate", "Evaluate less often"), "Python code": ("train.py(80): shuffle", "See what this function")}
+
+
+def train(steps, host=None, gpu=None, larger=(), kernels=40, us=100, backward=True):
+    """Steps of equal kernels and a synchronisation; host(program, step) and gpu(program, step) do more in some. `larger`: steps whose kernels take three times as long."""
+    program = Program()
+    with program.function("train.py(1): <module>"):
+        for number in range(steps):
+            with program.step(number), program.function("train.py(10): step"):
+                for i in range(kernels):
+                    if backward and i >= kernels // 2:
+                        with program.event("cpu_op", "autograd::engine::evaluate_function: MmBackward0"):
+                            program.matmul(us * (3 if number in larger else 1))
+                    else:
+                        program.matmul(us * (3 if number in larger else 1))
+                if gpu:
+                    gpu(program, number)
+                program.synchronise()
+                if host:
+                    host(program, number)
+            program.host(20)
+    return program
+
+
+def pause(name, us, when):
+    def work(program, number):
+        if when(number):
+            with program.function(name):
+                program.host(us)
+    return work
+
+
+def more_kernels(name, count, when):
+    def work(program, number):
+        if when(number):
+            with program.function(name):
+                for _ in range(count):
+                    program.matmul(100)
+    return work
+
+
+def only(binary, program):
+    """(the finding, the document) of a program with uneven steps, which is its first finding."""
+    _, document, terminal = test_simulated.report(binary, program)
+    first = document["findings"][0]
+    assert first["id"] == "uneven_steps", document["findings"]
+    assert f"median {document['median_step_ms']:.2f}, mean {document['recorded_ms']:.2f} ms per step" in " ".join(terminal.split()), terminal
+    return first, document
+
+
+def check_period(binary, folder, what, period, first_at, steps):
+    """A pause every few steps costs what it costs in a long run, wherever the window begins and ends."""
+    name, advice = PLACES[what]
+    work = pause(name, 30000, lambda n: n % period == first_at)
+    finding, document = only(binary, train(steps, work))
+    truth = train(LONG * period, work).step_ms() - train(LONG * period).step_ms()
+    assert abs(finding["gain_ms"] / truth - 1) < 0.05, (finding, truth)
+    assert finding["confidence"] == "high" and f"(every {period} steps): {what}" in finding["title"] and advice in finding["advice"], finding
+    uneven = [str(n) for n in range(steps) if n % period == first_at]
+    assert finding["evidence"][0].startswith("steps " + ", ".join(uneven[:6])) and f" of 0 to {steps - 1}," in finding["evidence"][0], finding
+    assert not [f for f in document["findings"] if f["id"] in ("python_busy", "host_untraced")], document["findings"]
+    # Whatever the window has of them, the program without them is as fast as the other steps.
+    assert abs(document["all_fixed_ms"] - document["median_step_ms"]) < 0.3, document
+    return []
+
+
+def check_gpu(binary, folder, period):
+    """An evaluation on the GPU, found by its name and by what it lacks: a backward pass."""
+    for name in ("train.py(60): validate", "train.py(61): check_model"):
+        work = more_kernels(name, 60, lambda n: n % period == 1)
+        finding, _ = only(binary, train(13, gpu=work))
+        truth = train(LONG * period, gpu=work).step_ms() - train(LONG * period).step_ms()
+        assert abs(finding["gain_ms"] / truth - 1) < 0.05 and finding["kind"] == "gpu", (finding, truth)
+        assert finding["title"].endswith("evaluation") and finding["where"] == name, finding
+    finding, _ = only(binary, train(13, gpu=more_kernels("train.py(62): sample", 60, lambda n: n % period == 1), backward=False))
+    assert finding["title"].endswith("GPU work"), finding
+    return []
+
+
+def check_once(binary, folder):
+    """One pause is a mean over the steps that were recorded, and may be chance."""
+    for at in (2, 5):
+        finding, _ = only(binary, train(9, pause(PLACES["a checkpoint"][0], 30000, lambda n, at=at: n == at)))
+        assert finding["confidence"] == "medium" and finding["title"].startswith(f"Step {at} takes 30."), finding
+        assert abs(finding["gain_ms"] - 30.0 / 8) < 0.2, finding
+    found, document, _ = test_simulated.report(binary, train(9, pause(PLACES["Python code"][0], 30000, lambda n: n == 0)))
+    assert found["uneven_steps"]["hint"] and found["uneven_steps"]["severity"] != "high", document["findings"]
+    return []
+
+
+def check_last(binary, folder):
+    """The last step has no end in the window: it counts if others are uneven, too."""
+    finding, _ = only(binary, train(9, pause(PLACES["a checkpoint"][0], 30000, lambda n: n in (2, 5, 8))))
+    assert "steps 2, 5, 8 of" in finding["evidence"][0] and "(every 3 steps)" in finding["title"] and abs(finding["gain_ms"] - 10) < 0.3, finding
+    found, document, _ = test_simulated.report(binary, train(9, pause(PLACES["a checkpoint"][0], 30000, lambda n: n == 8)))
+    assert "uneven_steps" not in found, document["findings"]
+    return []
+
+
+def check_irregular(binary, folder):
+    finding, _ = only(binary, train(13, pause(PLACES["logging"][0], 30000, lambda n: n in (2, 3, 9))))
+    assert finding["confidence"] == "medium" and "(3 of 13, not at equal distances)" in finding["title"], finding
+    assert abs(finding["gain_ms"] - 3 * 30.0 / 12) < 0.3, finding
+    return []
+
+
+def check_even(binary, folder):
+    """Inputs of different sizes, pauses in most steps, few steps, small differences, data loading: none of them is an uneven step."""
+    programs = {
+        "larger inputs": train(13, larger=(3, 4, 9)), "even": train(13), "four steps": train(4, pause(PLACES["logging"][0], 30000, lambda n: n == 1)),
+        "most steps": train(13, pause(PLACES["Python code"][0], 30000, lambda n: n % 4 != 0)),
+        "small": train(13, pause(PLACES["Python code"][0], 500, lambda n: n % 4 == 0)),
+        "input data": train(13, pause(small_traces.LOADER, 30000, lambda n: n % 4 == 0)),
+        "every step": train(13, pause(PLACES["Python code"][0], 30000, lambda n: True))}
+    for name, program in programs.items():
+        found, document, _ = test_simulated.report(binary, program)
+        assert "uneven_steps" not in found and document["median_step_ms"] is None, (name, document["findings"])
+    assert "data_stall" in test_simulated.report(binary, programs["input data"])[0]
+    return []
+
+
+def check_other_findings(binary, folder):
+    """What is slow in each step keeps its own finding beside uneven steps, without what is in these."""
+    save, tokenize = pause(PLACES["a checkpoint"][0], 60000, lambda n: n % 4 == 2), pause("train.py(50): tokenize", 8000, lambda n: True)
+
+    def both(program, number):
+        tokenize(program, number)
+        save(program, number)
+    found, document, _ = test_simulated.report(binary, train(13, both))
+    assert document["findings"][0]["id"] == "uneven_steps" and abs(found["uneven_steps"]["gain_ms"] - 15) < 0.1, document["findings"]
+    truth = train(LONG, both).step_ms() - train(LONG, save).step_ms()
+    assert abs(found["python_busy"]["gain_ms"] - truth) < 0.1, (truth, document["findings"])
+    assert "15.00 ms of it are in uneven steps" in " ".join(found["python_busy"]["evidence"]), found["python_busy"]
+    return []
+
+
+def cases():
+    found = [harness.Case(f"{what}, every {period} steps", check_period, what, period, period - 2, 3 * period + 1)
+             for what, period in itertools.product(PLACES, (3, 4, 5))]
+    found += [harness.Case(f"window from {first} to {steps}", check_period, "a checkpoint", 4, first, steps)
+              for first, steps in itertools.product((0, 1, 3), (8, 9, 10, 11))]
+    found += [harness.Case(f"gpu, every {period} steps", check_gpu, period) for period in (3, 4, 5)]
+    return found + [harness.Case(name, check) for name, check in (
+        ("once", check_once), ("last", check_last), ("irregular", check_irregular), ("even", check_even), ("other findings", check_other_findings))]
+
+
+if __name__ == "__main__":
+    sys.exit(harness.run_cases(__doc__, cases()))
