@@ -68,6 +68,7 @@ static gt_gpu_rates find_rates(const gt_schedule *s, const gt_gpu_arch *chosen)
     int64_t major = device && device->compute_major != GT_EVENT_NONE ? device->compute_major : -1;
     rates = gt_gpu_rates_find(name, chosen, major, is_amd_name(name) || calls_hip(s));
     rates.is_deduced = device && device->is_deduced;
+    if (device && device->multiprocessors > 0) rates.multiprocessors = device->multiprocessors;
     return rates;
 }
 

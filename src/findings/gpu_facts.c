@@ -88,16 +88,26 @@ static bool has_any(gt_str name, const char *const words[], size_t count)
 
 static bool is_float_matrix_name(gt_str name)
 {
-    static const char *const whole[] = {"sgemm", "s1688gemm", "fmha_cutlassf_f32", "fmha_cutlassb_f32"};
+    static const char *const whole[] = {"sgemm",
+                                        "s1688gemm",
+                                        "fmha_cutlassf_f32",
+                                        "fmha_cutlassb_f32",
+                                        "scudnn", /* of cuDNN, as the next ones */
+                                        "implicit_convolve_sgemm"};
+    static const char *const engines[] = {"_engine<float"}, *const winograd[] = {"sgemm", "<float", "_fp32"};
+    static const char *const grouped[] = {"<float"}, *const cnn[] = {"float, float"};
     static const char *const gemm_types[] = {"tf32", "f32f32", "_f32"};
     static const char *const conv[] = {"conv", "dgrad", "wgrad", "fprop"};
     /* Of rocBLAS and hipBLASLt: Cijk_..._S_B..., Cijk_..._S_M... */
     static const char *const single[] = {"_s_b", "_s_m"};
     static const char *const half[] = {"bf16",  "f16",  "bfloat", "half", "_h_",
                                        "nvjet", "_bbs", "_hhs",   "_b_b", "_h_h"};
-    bool is_float = has_any(name, whole, GT_LENGTH(whole)) ||
-                    has_after(name, "gemm", gemm_types, GT_LENGTH(gemm_types)) ||
-                    has_after(name, "cijk_", single, GT_LENGTH(single));
+    bool is_float =
+        has_any(name, whole, GT_LENGTH(whole)) ||
+        has_after(name, "gemm", gemm_types, GT_LENGTH(gemm_types)) ||
+        has_after(name, "cijk_", single, GT_LENGTH(single)) || has_after(name, "dgrad", engines, 1) ||
+        has_after(name, "wgrad", engines, 1) || has_after(name, "winograd", winograd, GT_LENGTH(winograd)) ||
+        has_after(name, "conv2d_grouped_direct", grouped, 1) || has_after(name, "cudnn::cnn::", cnn, 1);
     for (size_t i = 0; i < GT_LENGTH(conv) && !is_float; i++)
         is_float = has_after(name, conv[i], gemm_types, 2);
     return is_float && !has_any(name, half, GT_LENGTH(half));

@@ -18,6 +18,7 @@
 typedef struct gt_gpu_rates {
     const char *name; /* of the device as the trace gives it, or by its properties; "" if both say nothing */
     double half_flops, tf32_flops, float_flops, bytes; /* per ns; 0: unknown device */
+    int64_t multiprocessors;                           /* 0: unknown */
     int64_t compute_major; /* CUDA's compute capability; -1: unknown or not CUDA */
     bool is_amd;
     bool is_deduced; /* the name, by its properties (GT_BY_PROPERTIES) */

@@ -160,7 +160,7 @@ gt_traffic gt_traffic_of(const gt_shapes *shapes, uint32_t shape, gt_str name, g
 gt_traffic gt_traffic_reduce(gt_traffic traffic)
 {
     traffic.reduces = true;
-    if (traffic.is_copy || !traffic.output) return traffic;
+    if (traffic.is_copy || traffic.output == 0) return traffic;
     traffic.output = 0;
     set_largest(&traffic);
     return traffic;

@@ -441,6 +441,35 @@ static void test_float_products(void **state)
     free_program(p);
 }
 
+/* Without shapes, the names of cuDNN's FP32 convolutions; those of half precision are similar. */
+static void test_float_convolutions_by_name(void **state)
+{
+    (void)state;
+    static const char *const names[] = {
+        "volta_scudnn_128x64_relu_interior_nn_v1",
+        "void implicit_convolve_sgemm<float, float, 1024, 5, 5, 3, 3, 3, 1, false, false, true>()",
+        "void cudnn::detail::dgrad2d_alg1_1_engine<float, 128, 5, 5, 3, 3, 3, true>()",
+        "void wgrad_alg0_engine<float, 512, 6, 5, 3, 3, 3, false, 512>()",
+        "void cudnn::winograd_nonfused::winogradForwardData4x4<float, float>()",
+        "void cudnn::cnn::conv2d_grouped_direct_kernel<false, true, false, false, 0, 0, int, float, float>()",
+        "void implicit_convolve_sgemm<__half, __half, 1024, 5, 5, 3, 3, 3, 1, false, false, true>()",
+        "void wgrad_alg0_engine<__half, 512, 6, 5, 3, 3, 3, false, 512>()",
+        "sm80_xmma_fprop_implicit_gemm_bf16bf16_bf16f32_f32_nhwckrsc_nhwc_tilesize128x128x64"};
+    enum { FLOATS = 6 };
+    program *p = new_program();
+    uint32_t kernels[GT_LENGTH(names)];
+    for (size_t i = 0; i < GT_LENGTH(names); i++)
+        kernels[i] = add_kernel(
+            p, add_op(p, "aten::cudnn_convolution", 10.0 * (double)i, 10.0 * (double)i + 9, GT_NONE, 0, ""),
+            names[i], 9000000);
+    finish(p, &test_gpu);
+    gt_finding f = expect(p, gt_rule_fp32_gemm, "fp32_gemm");
+    expect_changes(&f, FLOATS);
+    for (size_t i = 0; i < FLOATS; i++) expect_time(&f, kernels[i], 900000);
+    free_finding(&f);
+    free_program(p);
+}
+
 /* GPUs without matrix units gain nothing; those before Ampere have fp16 only. */
 static void test_float_products_of_old_gpus(void **state)
 {
@@ -812,6 +841,7 @@ int main(void)
         cmocka_unit_test(test_odd_convolutions),
         cmocka_unit_test(test_odd_names),
         cmocka_unit_test(test_float_products),
+        cmocka_unit_test(test_float_convolutions_by_name),
         cmocka_unit_test(test_float_products_of_old_gpus),
         cmocka_unit_test(test_float_names),
         cmocka_unit_test(test_float_convolutions),

@@ -433,7 +433,7 @@ static void test_work_that_is_late_anyway_is_not_held_back(void **state)
     for (int step = 0; step < 4; step++) {
         begin_step(m);
         launch_kernel(m, "gemm", 10, 1000);
-        if (step == 1) add_call(m, GT_API_ALLOC, "cudaMalloc", 10);
+        if (step == 1 || step == 2) add_call(m, GT_API_ALLOC, "cudaMalloc", 10);
         launch_kernel(m, "late", 10, 10);
         gt_gpu_op *late = &m->schedule.ops[m->schedule.op_count - 1];
         late->start_ns += 1000000;

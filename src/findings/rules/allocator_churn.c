@@ -2,8 +2,12 @@
  *
  * PyTorch's allocator keeps memory, so that a program in its steady state makes none of these calls. The edit
  * lets them cost nothing and not wait. The driver also holds back ops that are launched around such a call:
- * copies start about 1 ms late. Without the calls they start as soon as they can. */
+ * copies start about 1 ms late. Without the calls they start as soon as they can.
+ *
+ * A cache that grows once, in the first steps, is no fault: then it is first_use. */
 #include "findings/rules/rules_table.h"
+
+#include "base/memory.h"
 
 static int64_t later(int64_t a, int64_t b)
 {
@@ -52,6 +56,103 @@ static int64_t edit_held_ops(const gt_schedule *schedule, gt_edit *edit)
     if (held > others) return idle_ns;
     edit->op_count = 0;
     return 0;
+}
+
+/* ---- cold starts ---- */
+
+/* Allocations from this long before the window on count: the cache may have grown just before it. */
+static const int64_t before_window_ns = 1000000000;
+static const double nearly_all = 0.8, close_share = 0.1, few_launches = 0.3;
+enum { FEWEST_STEPS = 4 };
+
+typedef struct alloc_call {
+    int64_t start_ns, ns;
+} alloc_call;
+
+static int longest_first(const void *left, const void *right)
+{
+    const alloc_call *a = left, *b = right;
+    if (a->ns != b->ns) return a->ns > b->ns ? -1 : 1;
+    return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
+}
+
+/* Launches of the trace until a time. */
+static double launches_until(const gt_schedule *schedule, int64_t ns)
+{
+    size_t count = gt_points_before(schedule, schedule->point_count, ns), launches = 0;
+    for (size_t p = 0; p < count; p++) launches += schedule->points[p].kind == GT_API_LAUNCH;
+    return (double)launches;
+}
+
+/* Whether the longest calls, which take nearly all of the time, follow each other, with little time and few
+ * launches between. */
+static bool are_close(const gt_schedule *schedule, alloc_call *calls, size_t count, double all_ns)
+{
+    double window_ns = (double)(schedule->window.end_ns - schedule->window.start_ns);
+    double sum_ns = 0;
+    int64_t first = INT64_MAX, last = INT64_MIN;
+    if (count) qsort(calls, count, sizeof *calls, longest_first);
+    for (size_t i = 0; i < count && sum_ns < nearly_all * all_ns; i++) {
+        sum_ns += (double)calls[i].ns;
+        if (calls[i].start_ns < first) first = calls[i].start_ns;
+        last = later(last, calls[i].start_ns + calls[i].ns);
+    }
+    double launches = launches_until(schedule, last) - launches_until(schedule, first);
+    return (double)(last - first) - sum_ns <= close_share * window_ns &&
+           launches <= few_launches * launches_until(schedule, INT64_MAX);
+}
+
+/* Whether nearly all of the time is in one step, or without steps at one place in time: the cache of the
+ * allocator grows once and then stays. */
+static bool is_cold_start(const gt_schedule *schedule)
+{
+    const gt_step_window *window = &schedule->window;
+    double *by_step = gt_alloc_zero(schedule->step_count + 1, sizeof *by_step), all_ns = 0, most_ns = 0;
+    alloc_call *calls = NULL;
+    size_t count = 0, capacity = 0;
+    for (size_t p = 0; p < schedule->point_count; p++) {
+        const gt_host_point *point = &schedule->points[p];
+        if (!is_alloc(point) || point->start_ns < window->start_ns - before_window_ns ||
+            point->start_ns >= window->end_ns)
+            continue;
+        int64_t ns = point->end_ns - point->start_ns;
+        double *step_ns = &by_step[point->step + 1]; /* 0: in none */
+        *step_ns += (double)ns;
+        all_ns += (double)ns;
+        if (*step_ns > most_ns) most_ns = *step_ns;
+        GT_PUSH(calls, count, capacity, ((alloc_call){point->start_ns, ns}));
+    }
+    bool is_cold = false;
+    if (schedule->used_step_count >= FEWEST_STEPS)
+        is_cold = most_ns >= nearly_all * all_ns;
+    else if (schedule->used_step_count < 2)
+        is_cold = are_close(schedule, calls, count, all_ns);
+    gt_free(by_step);
+    gt_free(calls);
+    return is_cold && all_ns > 0;
+}
+
+/* Whether somebody empties the cache. */
+static bool empties_cache(const gt_schedule *schedule, const gt_tally *sites)
+{
+    for (size_t i = 0; i < sites->item_count; i++)
+        if (gt_str_contains(gt_interner_get(schedule->strings, sites->items[i].text), "empty_cache"))
+            return true;
+    return false;
+}
+
+static void call_first_use(gt_finding *finding)
+{
+    char *title = finding->title;
+    finding->id = "first_use";
+    finding->title = gt_rule_text("The allocator gets memory for the first time inside the window: %c%s",
+                                  title[0] - 'A' + 'a', title + 1);
+    gt_rule_evidence(finding, "nearly all of it is at one place in time, and not by empty_cache");
+    gt_rule_evidence_up(finding, 1);
+    gt_free(title);
+    gt_free(finding->advice);
+    finding->advice = gt_rule_text(
+        "Profile after more warm-up steps: the cache of the allocator grows once and then stays.");
 }
 
 bool gt_rule_allocator_churn(const gt_rule_input *input, gt_finding *finding)
@@ -107,6 +208,8 @@ bool gt_rule_allocator_churn(const gt_rule_input *input, gt_finding *finding)
         finding->advice =
             gt_rule_text("Remove torch.cuda.empty_cache() from the loop; otherwise keep shapes stable or set "
                          "PYTORCH_ALLOC_CONF=expandable_segments:True so that memory is reused.");
+        if (!empties_cache(schedule, &frees) && !empties_cache(schedule, &sites) && is_cold_start(schedule))
+            call_first_use(finding);
     }
     gt_tally_free(&names);
     gt_tally_free(&frees);

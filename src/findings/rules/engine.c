@@ -39,7 +39,6 @@ enum {
     RULE_VAGUE = 2,     /* no repair of one cause: launch_bound does not wait for it */
     RULE_UNCLEAR = 4,   /* names no cause in the program */
     RULE_RESIDUAL = 8,  /* gains only what all before it leave */
-    RULE_ONCE = 16,     /* says itself that it does not repeat */
     RULE_SERVER = 32,   /* only of servers */
     RULE_TRAINING = 64, /* not of servers */
     RULE_AFTER_WAIT =
@@ -65,7 +64,7 @@ static const rule_row rules[] = {
     {gt_rule_python_busy, 0},
     {gt_rule_host_untraced, RULE_UNCLEAR},
     {gt_rule_uneven_steps, RULE_VAGUE | RULE_TRAINING},
-    {gt_rule_first_use, RULE_UNCLEAR | RULE_ONCE},
+    {gt_rule_first_use, 0},
     {gt_rule_pageable_copy, 0},
     {gt_rule_exposed_copy, 0},
     {gt_rule_recompute, RULE_TRAINING},
@@ -73,6 +72,7 @@ static const rule_row rules[] = {
     {gt_rule_unfused_pointwise, RULE_VAGUE | RULE_SEVERAL},
     {gt_rule_odd_shapes, 0},
     {gt_rule_fp32_gemm, 0},
+    {gt_rule_small_grid, 0},
     {gt_rule_layout_copies, 0},
     {gt_rule_dtype_casts, RULE_VAGUE},
     {gt_rule_slow_optimizer, RULE_DOUBTED | RULE_TRAINING},
@@ -328,6 +328,12 @@ static void explain_gain(gt_finding *finding)
     if (other_ms > finding->gain_ns / 2 / 1e6) gt_rule_evidence_up(finding, 1);
 }
 
+/* Says itself that it does not repeat, and names no cause in the program. Two rules find it. */
+static bool is_first_use(const gt_finding *finding)
+{
+    return strcmp(finding->id, "first_use") == 0;
+}
+
 /* Says of findings that cost time in a few of many steps that they do; of a server, in which phase. */
 static void judge_steps(const gt_rule_input *input, const found_rules *found)
 {
@@ -338,7 +344,7 @@ static void judge_steps(const gt_rule_input *input, const found_rules *found)
             gt_rule_find_phase(input, finding, found->step_ns + i * input->schedule->used_step_count);
             continue;
         }
-        if (is_run && !(found->rows[i]->flags & RULE_ONCE))
+        if (is_run && !is_first_use(finding))
             gt_rule_judge_steps(input, finding, found->step_ns + i * input->schedule->used_step_count);
     }
 }
@@ -522,7 +528,8 @@ static void put_residual_last(const found_rules *found)
     double largest = -1;
     for (size_t i = 0; i < found->count; i++) {
         const gt_finding *finding = &found->items[i];
-        bool names_repair = !(found->rows[i]->flags & (RULE_RESIDUAL | RULE_VAGUE | RULE_UNCLEAR));
+        bool names_repair =
+            !(found->rows[i]->flags & (RULE_RESIDUAL | RULE_VAGUE | RULE_UNCLEAR)) && !is_first_use(finding);
         if (names_repair && !finding->is_gpu && !gt_finding_is_hint(finding) &&
             finding->gain_pct >= medium_pct && finding->score > largest)
             largest = finding->score;

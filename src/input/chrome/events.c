@@ -85,8 +85,9 @@ static bool read_text(gt_json *json, gt_interner *strings, uint32_t *id)
 
 /* PyTorch on ROCm may leave the name of a GPU empty: its other properties tell. `warp` is 64 on these GPUs.
  */
-static void find_name(gt_interner *strings, int64_t units, int64_t warp, gt_device_properties *device)
+static void find_name(gt_interner *strings, int64_t warp, gt_device_properties *device)
 {
+    int64_t units = device->multiprocessors;
     bool is_named = gt_interner_get(strings, device->name).len != 0;
     if (is_named || warp == 32 || units <= 0 || device->compute_major <= 0 || device->compute_minor < 0)
         return;
@@ -104,7 +105,7 @@ static void find_name(gt_interner *strings, int64_t units, int64_t warp, gt_devi
 static bool read_device(gt_json *json, gt_interner *strings, gt_device_properties *device)
 {
     gt_str key;
-    int64_t units = 0, warp = 0;
+    int64_t warp = 0;
     if (gt_json_peek(json) != GT_JSON_OBJECT) return gt_json_skip(json);
     if (!gt_json_enter_object(json)) return false;
     while (gt_json_next_key(json, &key)) {
@@ -113,7 +114,7 @@ static bool read_device(gt_json *json, gt_interner *strings, gt_device_propertie
                           : gt_str_equals(key, "computeMajor")   ? &device->compute_major
                           : gt_str_equals(key, "computeMinor")   ? &device->compute_minor
                           : gt_str_equals(key, "totalGlobalMem") ? &device->memory_bytes
-                          : gt_str_equals(key, "numSms")         ? &units
+                          : gt_str_equals(key, "numSms")         ? &device->multiprocessors
                           : gt_str_equals(key, "warpSize")       ? &warp
                                                                  : NULL;
         if (gt_str_equals(key, "name")) {
@@ -125,7 +126,7 @@ static bool read_device(gt_json *json, gt_interner *strings, gt_device_propertie
             if (number.is_int) *wanted = number.integer;
         }
     }
-    find_name(strings, units, warp, device);
+    find_name(strings, warp, device);
     return !json->failed;
 }
 
@@ -138,7 +139,8 @@ bool gt_chrome_read_devices(gt_json *json, gt_interner *strings, gt_trace_facts 
         gt_device_properties device = {.id = GT_EVENT_NONE,
                                        .compute_major = GT_EVENT_NONE,
                                        .compute_minor = GT_EVENT_NONE,
-                                       .memory_bytes = GT_EVENT_NONE};
+                                       .memory_bytes = GT_EVENT_NONE,
+                                       .multiprocessors = GT_EVENT_NONE};
         if (!read_device(json, strings, &device)) return false;
         GT_PUSH(facts->devices, facts->device_count, facts->device_capacity, device);
     }

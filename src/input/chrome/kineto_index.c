@@ -66,7 +66,16 @@ static bool load_run(const gt_image *image, gt_run_info *run)
 }
 
 /* Devices are kept as rows of numbers. Only whole traces are kept. */
-enum { DEVICE_ID, DEVICE_MAJOR, DEVICE_MINOR, DEVICE_MEMORY, DEVICE_NAME, DEVICE_IS_DEDUCED, DEVICE_NUMBERS };
+enum {
+    DEVICE_ID,
+    DEVICE_MAJOR,
+    DEVICE_MINOR,
+    DEVICE_MEMORY,
+    DEVICE_UNITS,
+    DEVICE_NAME,
+    DEVICE_IS_DEDUCED,
+    DEVICE_NUMBERS
+};
 
 static bool load_devices(const gt_image *image, const gt_interner *strings, gt_trace_facts *facts)
 {
@@ -80,6 +89,7 @@ static bool load_devices(const gt_image *image, const gt_interner *strings, gt_t
                                        .compute_major = rows[i][DEVICE_MAJOR],
                                        .compute_minor = rows[i][DEVICE_MINOR],
                                        .memory_bytes = rows[i][DEVICE_MEMORY],
+                                       .multiprocessors = rows[i][DEVICE_UNITS],
                                        .name = (uint32_t)name,
                                        .is_deduced = rows[i][DEVICE_IS_DEDUCED] != 0};
         GT_PUSH(facts->devices, facts->device_count, facts->device_capacity, device);
@@ -96,6 +106,7 @@ static void save_devices(gt_image *image, const gt_trace_facts *facts)
         rows[i][DEVICE_MAJOR] = device->compute_major;
         rows[i][DEVICE_MINOR] = device->compute_minor;
         rows[i][DEVICE_MEMORY] = device->memory_bytes;
+        rows[i][DEVICE_UNITS] = device->multiprocessors;
         rows[i][DEVICE_NAME] = device->name;
         rows[i][DEVICE_IS_DEDUCED] = device->is_deduced;
     }

@@ -118,6 +118,7 @@ typedef struct gt_device_properties {
     int64_t id;
     int64_t compute_major, compute_minor;
     int64_t memory_bytes;
+    int64_t multiprocessors;
     uint32_t name;   /* string id; GT_STR_NONE if absent */
     bool is_deduced; /* the trace has no name: it is that of the product with these properties */
 } gt_device_properties;
