@@ -7,8 +7,9 @@
  *             |-------------- a chain --------------|           |------------ a chain -----------|
  *
  * Chains of one function go together, whatever size their tensors have. A function that is called in the
- * middle of another one belongs to that. The backward pass of a chain is found by the sequence numbers of
- * autograd: the last op that starts with a number has made the node.
+ * middle of another one belongs to that if it takes less time. The same operators again and again, as in a
+ * loop over parameters, are as many chains: each works on tensors of its own. The backward pass of a chain is
+ * found by the sequence numbers of autograd: the last op that starts with a number has made the node.
  *
  * The fused kernel reads each tensor once that comes from outside, and writes what is left at the end; its
  * rate is that of the other pointwise kernels of this trace, because it is no better than its neighbours.
@@ -146,6 +147,44 @@ static void add_chain(chain_search *search, const link *links, size_t count, dou
     GT_PUSH(search->spans, search->span_count, search->span_capacity, span);
 }
 
+static uint32_t name_of(const chain_search *search, const link *one)
+{
+    return search->schedule->events[op_at(search, one->op)->host_op].name;
+}
+
+/* Whether an op changes its first tensor: "aten::add_". */
+static bool is_in_place(gt_str name)
+{
+    return name.len && name.bytes[name.len - 1] == '_';
+}
+
+/* After how many links the same operators come again until the end; `count` if they do not. One operator
+ * alone that is repeated may go on with its own result, unless it works in place. */
+static size_t find_period(const chain_search *search, const link *links, size_t count)
+{
+    enum { LONGEST = 64 };
+    for (size_t period = 1; period <= count / 2 && period <= LONGEST; period++) {
+        size_t i = period;
+        while (i < count && name_of(search, &links[i]) == name_of(search, &links[i - period])) i++;
+        bool is_one =
+            period == 1 && !is_in_place(gt_interner_get(search->schedule->strings, name_of(search, links)));
+        if (i == count) return is_one ? count : period;
+    }
+    return count;
+}
+
+static void add_chains(chain_search *search, const link *links, size_t count)
+{
+    size_t period = find_period(search, links, count);
+    for (size_t first = 0; first < count; first += period) {
+        size_t part = count - first < period ? count - first : period;
+        double largest = 0;
+        for (size_t i = 0; i < part; i++)
+            largest = fmax(largest, traffic_of(search, links[first + i].op).largest);
+        add_chain(search, links + first, part, largest);
+    }
+}
+
 /* Whether a kernel of `size` elements goes on with a chain of `largest` elements. */
 static bool continues(double size, double largest)
 {
@@ -162,36 +201,49 @@ static void cut_by_size(chain_search *search, link *links, size_t count, uint32_
         gt_traffic traffic = traffic_of(search, links[i].op);
         if (traffic.is_copy) continue;
         if (kept > first && !continues(traffic.largest, largest)) {
-            add_chain(search, links + first, kept - first, largest);
+            add_chains(search, links + first, kept - first);
             first = kept;
             largest = 0;
         }
         largest = fmax(largest, traffic.largest);
         links[kept++] = (link){links[i].op, call};
     }
-    if (kept > first) add_chain(search, links + first, kept - first, largest);
+    if (kept > first) add_chains(search, links + first, kept - first);
 }
 
 /* Links of one call that follow each other. */
 typedef struct link_group {
     uint32_t call;
     size_t first;
+    int64_t ns; /* of its own kernels */
 } link_group;
 
-/* Ends a run: groups it by calls, where a call inside of another one joins it if that goes on afterwards. */
+/* Whether the last group, which was called from the one before it, belongs to that: it goes on with `ns`. */
+static bool is_inner(const gt_schedule *schedule, const link_group *groups, size_t count, uint32_t call,
+                     int64_t ns)
+{
+    return count > 1 && call != GT_NONE && groups[count - 2].call == call &&
+           is_below(schedule, groups[count - 1].call, call) &&
+           groups[count - 1].ns < groups[count - 2].ns + ns;
+}
+
+/* Ends a run: groups it by calls. */
 static void end_run(chain_search *search)
 {
     const gt_schedule *schedule = search->schedule;
+    const link *run = search->run;
     link_group *groups = gt_alloc((search->run_count + 1) * sizeof *groups);
     size_t count = 0;
-    for (size_t i = 0; i < search->run_count; i++) {
-        uint32_t call = search->run[i].call;
-        if (count && groups[count - 1].call == call) continue;
-        if (count > 1 && call != GT_NONE && groups[count - 2].call == call &&
-            is_below(schedule, groups[count - 1].call, call))
+    for (size_t i = 0, end; i < search->run_count; i = end) {
+        int64_t ns = 0;
+        for (end = i; end < search->run_count && run[end].call == run[i].call; end++)
+            ns += gt_op_ns(op_at(search, run[end].op));
+        if (is_inner(schedule, groups, count, run[i].call, ns)) {
             count--;
-        else
-            groups[count++] = (link_group){call, i};
+            groups[count - 1].ns += ns + groups[count].ns;
+        } else {
+            groups[count++] = (link_group){run[i].call, i, ns};
+        }
     }
     for (size_t g = 0; g < count; g++) {
         size_t end = g + 1 < count ? groups[g + 1].first : search->run_count;
@@ -423,10 +475,23 @@ static double sum_part(chain_search *search, const gt_chain *chain, int directio
     }
     for (size_t i = 0; i < part->count; i++) {
         gt_traffic traffic = traffic_of(search, ops[i]);
-        part->passes += chains->has_sizes ? is_pass(&traffic, chain)
-                                          : (double)gt_op_ns(op_at(search, ops[i])) >= longest_ns / 4;
+        part->passes += chain->is_sized ? is_pass(&traffic, chain)
+                                        : (double)gt_op_ns(op_at(search, ops[i])) >= longest_ns / 4;
     }
     return longest_ns;
+}
+
+/* Whether sizes and types of all kernels are recorded. */
+static bool is_sized(chain_search *search, const gt_chain *chain)
+{
+    bool all = search->chains->rate > 0;
+    for (int direction = 0; direction < GT_CHAIN_DIRECTIONS; direction++)
+        for (size_t i = 0; all && i < chain->parts[direction].count; i++) {
+            uint32_t op = search->chains->ops[direction][chain->parts[direction].first + i];
+            gt_traffic traffic = traffic_of(search, op);
+            all = traffic.is_known || traffic.is_neutral;
+        }
+    return all;
 }
 
 /* Sets what a chain takes now and fused. False if it is no chain worth fusing. */
@@ -434,10 +499,11 @@ static bool judge(chain_search *search, gt_chain *chain)
 {
     const gt_chains *chains = search->chains;
     gt_chain_part *forward = &chain->parts[GT_CHAIN_FORWARD], *backward = &chain->parts[GT_CHAIN_BACKWARD];
+    chain->is_sized = is_sized(search, chain);
     double longest_forward = sum_part(search, chain, GT_CHAIN_FORWARD, forward);
     double longest_backward = sum_part(search, chain, GT_CHAIN_BACKWARD, backward);
     if (forward->passes < 2 || forward->passes + backward->passes < 3) return false;
-    if (chains->has_sizes) {
+    if (chain->is_sized) {
         passes all = find_passes(search, chain);
         double reads = all.longest_row > row_once ? 2 : 1;
         forward->fused_ns = fmax((reads * all.outside + all.output) / chains->rate, reads * shortest_ns);
@@ -469,7 +535,7 @@ static double find_rate(chain_search *search, const gt_gpu_rates *gpu)
             continue;
         gt_traffic traffic = traffic_of(search, i);
         double bytes = gt_traffic_bytes(&traffic);
-        if (!traffic.is_neutral && bytes >= least_bytes)
+        if (traffic.is_known && !traffic.is_neutral && bytes >= least_bytes)
             GT_PUSH(rates, count, capacity, bytes / (double)gt_op_ns(op));
     }
     bool is_enough = count >= FEWEST;
@@ -481,13 +547,6 @@ static double find_rate(chain_search *search, const gt_gpu_rates *gpu)
     }
     gt_free(rates);
     return rate;
-}
-
-static bool any_dims(const gt_gpu_facts *facts)
-{
-    for (size_t i = 0; i < facts->source_count; i++)
-        if (gt_shapes_get(facts->shapes, facts->sources[i].shape)->has_dims) return true;
-    return false;
 }
 
 /* ---- sites ---- */
@@ -626,7 +685,6 @@ gt_chains *gt_chains_find(const gt_gpu_facts *facts, const gt_schedule *schedule
     find_forward(&search);
     find_backward(&search);
     chains->rate = find_rate(&search, gpu);
-    chains->has_sizes = chains->rate > 0 && any_dims(facts);
     find_sites(&search);
     gt_free(search.traffic);
     gt_free(search.run);

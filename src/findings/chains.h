@@ -16,6 +16,7 @@ enum { GT_CHAIN_FORWARD, GT_CHAIN_BACKWARD, GT_CHAIN_DIRECTIONS };
 typedef struct gt_chain {
     uint32_t call;  /* host event of the Python function; GT_NONE: the trace has no stacks */
     uint32_t site;  /* index of gt_chains.sites; GT_NONE: not worth a finding */
+    bool is_sized;  /* fused_ns is by what the kernels move; otherwise by the longest of them */
     double largest; /* elements of its largest tensor */
     gt_chain_part parts[GT_CHAIN_DIRECTIONS];
 } gt_chain;

@@ -112,6 +112,7 @@ static uint8_t cause_of_point(const gt_host_point *point)
     gt_cause cause = gt_cause_of_call(point->kind);
     if (cause != GT_CAUSE_LAUNCH) return (uint8_t)cause;
     if (point->flags & GT_POINT_FIRST_USE) return GT_CAUSE_MODULE;
+    if (point->flags & GT_POINT_HELD) return GT_CAUSE_WAIT;
     return point->flags & GT_POINT_BURST ? GT_CAUSE_SYNC : GT_CAUSE_LAUNCH;
 }
 
@@ -196,8 +197,10 @@ static void add_late_host(gap_search *s, const gt_gpu_op *op, int64_t start_ns, 
         }
         if (end_ns > made) {
             bool is_long = point->end_ns - point->start_ns > NAMED_CALL_NS;
-            add_piece(s, made, end_ns, point->flags & GT_POINT_FIRST_USE ? GT_CAUSE_MODULE : GT_CAUSE_LAUNCH,
-                      is_long ? point->event : GT_NONE);
+            gt_cause cause = point->flags & GT_POINT_FIRST_USE ? GT_CAUSE_MODULE
+                             : point->flags & GT_POINT_HELD    ? GT_CAUSE_WAIT
+                                                               : GT_CAUSE_LAUNCH;
+            add_piece(s, made, end_ns, (uint8_t)cause, is_long ? point->event : GT_NONE);
         }
         end_ns = made;
     }

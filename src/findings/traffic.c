@@ -57,6 +57,7 @@ typedef struct tensor_list {
     size_t count, capacity;
     double shape[RANK_MAX]; /* to which all are broadcast, from the innermost dimension on */
     double row;             /* the last dimension of the first one */
+    bool any_list;          /* one is a list of tensors, whose types are not recorded */
 } tensor_list;
 
 static void add_tensor(tensor_list *list, const gt_value *dims, uint8_t element)
@@ -81,6 +82,7 @@ static void read_tensors(tensor_list *list, const gt_value *dims, const gt_value
                          !gt_value_equals_cstr(type, "Scalar") && !gt_value_equals_cstr(type, "ScalarList");
         if (!is_tensor || !gt_value_is_list(d)) continue;
         bool is_list = d->count > 0 && gt_value_is_list(&d->items[0]);
+        list->any_list |= is_list;
         if (!is_list) add_tensor(list, d, gt_element_of(type));
         for (uint32_t k = 0; is_list && k < d->count; k++)
             if (gt_value_is_list(&d->items[k]) && d->items[k].count) add_tensor(list, &d->items[k], 0);
@@ -109,6 +111,13 @@ static uint8_t widest_type(const tensor_list *list)
             if (bytes > most) most = bytes;
         }
     return widest;
+}
+
+static bool has_types(const tensor_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (list->items[i].element) return true;
+    return list->any_list;
 }
 
 /* ---- one op ---- */
@@ -149,6 +158,7 @@ gt_traffic gt_traffic_of(const gt_shapes *shapes, uint32_t shape, gt_str name, g
     gt_traffic traffic = {.inputs = inputs,
                           .input_count = list.count,
                           .row = list.row,
+                          .is_known = list.count > 0 && has_types(&list),
                           .is_neutral = op_is_neutral(name),
                           .reduces = op_reduces(name)};
     set_output(&traffic, &list, name);

@@ -16,6 +16,7 @@ typedef struct gt_traffic {
     uint8_t output_element;
     double largest;  /* elements of the largest input or output; at least 1 */
     double row;      /* the last dimension of the first tensor */
+    bool is_known;   /* sizes and types are recorded */
     bool is_neutral; /* picks single elements: its time counts, what it moves does not */
     bool is_copy;    /* a copy without another type */
     bool reduces;

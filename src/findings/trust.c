@@ -124,9 +124,10 @@ static bool is_call(uint8_t kind)
     return kind == GT_KIND_RUNTIME || kind == GT_KIND_DRIVER;
 }
 
-/* Launches of ops of devices that are not scheduled are found, too: by their correlation. */
-static void count_other_devices(const gt_event_view *trace, call_names *names, launch_count *kernels,
-                                launch_count *graphs)
+/* Launches of ops that no point launched are found, too, of other devices and of threads in the background:
+ * by their correlation. */
+static void count_by_correlation(const gt_event_view *trace, call_names *names, launch_count *kernels,
+                                 launch_count *graphs)
 {
     gt_map known = {0};
     int64_t *correlations = gt_store_ints(trace->store, GT_EVENT_CORRELATION);
@@ -168,7 +169,8 @@ static void count_launches(const gt_schedule *s, launch_count *kernels, launch_c
         graphs->found += kind == LAUNCHES_GRAPH;
     }
     kernels->found += s->other_launches;
-    if (trace && s->device_count > 1) count_other_devices(trace, &names, kernels, graphs);
+    if (trace && (s->device_count > 1 || s->has_background))
+        count_by_correlation(trace, &names, kernels, graphs);
     gt_free(names.kinds);
 }
 

@@ -61,7 +61,7 @@ def check_free(binary, folder, copies, kernels):
     assert not [f for f in both["findings"] if f["severity"] == "high"], both["findings"]
     assert set(ids(both)) <= set(ids(alone)), (sorted(ids(alone)), sorted(ids(both)))
     assert abs(both["model_step_ms"] / alone["model_step_ms"] - 1) < 0.02, (both["model_step_ms"], alone["model_step_ms"])
-    assert not [c for c in both["trust"]["checks"] if c["id"] == "T1" and c["level"] != "ok"], both["trust"]
+    assert not [c for c in both["trust"]["checks"] if c["id"] in ("T1", "T2") and c["level"] != "ok"], both["trust"]
     assert [c["ms"] < 0.05 for c in both["idle_causes"] if c["cause"] == "unknown"] in ([], [True]), both["idle_causes"]
     return []
 
@@ -86,6 +86,40 @@ def check_shared_stream(binary, folder):
     return []
 
 
+def check_awaited(binary, folder):
+    """A thread that fetches data with its own stream drives the steps if these let their stream wait."""
+    for waits in (False, True):
+        program = writer(loop(8000), STREAM, copies=1, busy_us=4000, size=6000000)
+        for event in [event for event in program.on_host if event["name"].startswith("ProfilerStep") and waits]:
+            program.on_host.append(small_traces.host("cuda_runtime", "cudaStreamWaitEvent", event["ts"] + 8010, 2))
+        _, document, _ = test_simulated.report(binary, program)
+        assert ("save.py" in str(document["findings"])) == waits, (waits, document["findings"])
+    return []
+
+
+def check_held(binary, folder):
+    """Launches that wait while the writer copies are neither first use nor launches that are slow."""
+    program = writer(loop(), STREAM, copies=1, busy_us=16000, size=30000000)
+    for event in [e for e in program.on_host if e["tid"] == WRITER and e["name"] == "cudaMemcpyAsync"]:
+        event["dur"] = 5000
+    launches = [e for e in program.on_host if e["tid"] != WRITER and e["name"] == "cudaLaunchKernel"]
+    moved = 0
+    for event in sorted(launches, key=lambda e: e["ts"]):  # the first launch in each copy waits for its end
+        copy = next((c for c in program.on_host if c["tid"] == WRITER and c["name"] == "cudaMemcpyAsync" and c["ts"] <= event["ts"] < c["ts"] + 2000 and "held" not in c), None)
+        if copy:
+            copy["held"], late = True, copy["ts"] + 5000 - event["ts"]
+            for other in program.on_host + program.on_gpu:
+                if other["tid"] != WRITER and other["ts"] > event["ts"]:
+                    other["ts"] += late
+                elif other["tid"] != WRITER and other["ts"] <= event["ts"] < other["ts"] + other["dur"]:
+                    other["dur"] += late
+            moved += 1
+    assert moved >= 1
+    _, document, _ = test_simulated.report(binary, program)
+    assert "first_use" not in ids(document) and not [f for f in document["findings"] if f["severity"] == "high"], document["findings"]
+    return []
+
+
 def check_no_steps(binary, folder):
     """Without steps and autograd, the thread that launches most drives."""
     program = writer(loop(5000), STREAM, copies=2)
@@ -98,7 +132,7 @@ def check_no_steps(binary, folder):
 def cases():
     found = [harness.Case(f"{copies} copies, {kernels} kernels", check_free, copies, kernels) for copies, kernels in itertools.product((1, 20, 40), (0, 5))]
     found += [harness.Case(f"loading of {us} us", check_fault, us) for us in (8000, 20000, 40000)]
-    return found + [harness.Case("shared stream", check_shared_stream), harness.Case("no steps", check_no_steps)]
+    return found + [harness.Case("shared stream", check_shared_stream), harness.Case("awaited", check_awaited), harness.Case("held", check_held), harness.Case("no steps", check_no_steps)]
 
 
 if __name__ == "__main__":

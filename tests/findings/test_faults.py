@@ -16,7 +16,7 @@ from tests.common import harness
 HERE = os.path.join(harness.ROOT, "tests", "findings", "traces")
 SHARED, SHARED_2 = (os.path.normpath(os.path.join(harness.CONFORMANCE_TRACES, "..", "..", name)) for name in ("faults", "faults2"))
 IDS = {"math_attention": ("unfused_attention",), "cpu_roundtrip": ("cpu_roundtrip", "cpu_op"), "queue_wait": ("wait", "data_stall"), "one_block": ("small_grid",),
-       **{fault: ("uneven_steps",) for fault in ("checkpoint_save", "eval_every", "gc_every")},
+       **{fault: ("uneven_steps",) for fault in ("checkpoint_save", "save_first", "eval_every", "gc_every")},
        **{fault: ("unfused_pointwise",) for fault in ("unfused_norm", "unfused_act", "unfused_rope", "unfused_loss")},
        "ema": ("unfused_pointwise",)}
 HEALTHY = ("healthy", "background_writer")  # nothing waits for the writer

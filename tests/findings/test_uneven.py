@@ -150,14 +150,99 @@ def check_other_findings(binary, folder):
     return []
 
 
+def check_place_in_step(binary, folder, where):
+    """A pause counts wherever it is: before the first kernel, with a copy in its middle, at the end, between two steps."""
+    def program(steps, pauses=True):
+        made = Program()
+
+        def save(number):
+            if not pauses or number % 4 != 2:
+                return
+            with made.function(PLACES["a checkpoint"][0]):
+                made.host(15000)
+                if where == "with a copy":
+                    with made.op("aten::copy_", [1000, 1000]):
+                        made.copy("DtoH (Device -> Pageable)", 4000000)
+                made.host(15000)
+        with made.function("train.py(1): <module>"):
+            for number in range(steps):
+                if where == "between":
+                    save(number)
+                with made.step(number), made.function("train.py(10): step"):
+                    if where in ("at first", "with a copy"):
+                        save(number)
+                    for _ in range(40):
+                        made.matmul(100)
+                    made.synchronise()
+                    if where == "at last":
+                        save(number)
+                made.host(20)
+        return made
+    finding, _ = only(binary, program(13))
+    # Starts of steps are those of kernels: a copy in a checkpoint is none.
+    spans = [[event["ts"] for event in p.on_gpu if event["cat"] == "kernel"] for p in (program(LONG * 4), program(LONG * 4, False))]
+    truth = (spans[0][-1] - spans[0][0] - (spans[1][-1] - spans[1][0])) / (LONG * 4 - 1) / 1e3
+    assert abs(finding["gain_ms"] / truth - 1) < 0.05 and finding["confidence"] == "high", (truth, finding)
+    steps = "1, 5, 9" if where == "between" else "2, 6, 10"
+    assert finding["evidence"][0].startswith(f"steps {steps} of"), finding
+    assert finding["title"].endswith("(every 4 steps): a checkpoint"), finding
+    return []
+
+
+def check_no_row(binary, folder):
+    """Two slow steps are no row if others of it are missing, nor the first ones, nor two that do different things."""
+    hiccup = pause(PLACES["Python code"][0], 30000, lambda n: n in (7, 9))
+    finding, _ = only(binary, train(20, hiccup))
+    assert finding["confidence"] == "medium" and abs(finding["gain_ms"] - 60 / 19) < 0.1, finding
+    found, document, _ = test_simulated.report(binary, train(12, pause(PLACES["Python code"][0], 30000, lambda n: n in (0, 1))))
+    assert found["uneven_steps"]["hint"] and "(2 of 12, the first ones)" in found["uneven_steps"]["title"], document["findings"]
+
+    def different(program, number):
+        pause(PLACES["a checkpoint"][0], 30000, lambda n: n == 3)(program, number)
+        pause(PLACES["evaluation"][0], 30000, lambda n: n == 7)(program, number)
+    finding, _ = only(binary, train(9, different))
+    assert finding["confidence"] == "medium" and "(2 of 9, which do different things)" in finding["title"], finding
+    return []
+
+
+def check_optimizer(binary, folder):
+    """Gradients of several batches: an optimizer that steps every four batches is no fault."""
+    found, document, _ = test_simulated.report(binary, train(13, gpu=more_kernels("Optimizer.step#AdamW.step", 60, lambda n: n % 4 == 3)))
+    assert "uneven_steps" not in found, document["findings"]
+    return []
+
+
+def check_words(binary, folder):
+    """A cause is a word of a function's name, not any part of it."""
+    words = {"retrieval": "Python code", "medieval": "Python code", "invalidate_cache": "Python code", "logits_step": "Python code", "catalog": "Python code",
+             "evaluate": "evaluation", "run_eval": "evaluation", "validation_step": "evaluation", "log_metrics": "logging", "save_model": "a checkpoint"}
+    for name, what in words.items():
+        finding, _ = only(binary, train(13, pause(f"/eval/train.py(40): {name}", 30000, lambda n: n % 4 == 1)))
+        assert finding["title"].endswith(": " + what), (name, finding["title"])
+    return []
+
+
+def check_allocation(binary, folder):
+    """What no name explains, another finding may: its cause and its advice are taken over."""
+    def allocate(program, number):
+        for _ in range(5 if number == 5 else 0):
+            program.call("cudaFree", program.now + 3000)
+            program.call("cudaMalloc", program.now + 3000)
+    finding, document = only(binary, train(9, allocate))
+    assert finding["title"].startswith("Step 5 takes 30.") and finding["title"].endswith(": allocation of memory"), finding
+    assert "expandable_segments" in finding["advice"] and [f["id"] for f in document["findings"]].count("allocator_churn") == 0, document["findings"]
+    return []
+
+
 def cases():
     found = [harness.Case(f"{what}, every {period} steps", check_period, what, period, period - 2, 3 * period + 1)
              for what, period in itertools.product(PLACES, (3, 4, 5))]
     found += [harness.Case(f"window from {first} to {steps}", check_period, "a checkpoint", 4, first, steps)
               for first, steps in itertools.product((0, 1, 3), (8, 9, 10, 11))]
     found += [harness.Case(f"gpu, every {period} steps", check_gpu, period) for period in (3, 4, 5)]
+    found += [harness.Case(f"pause {where}", check_place_in_step, where) for where in ("at first", "with a copy", "at last", "between")]
     return found + [harness.Case(name, check) for name, check in (
-        ("once", check_once), ("last", check_last), ("irregular", check_irregular), ("even", check_even), ("other findings", check_other_findings))]
+        ("no row", check_no_row), ("optimizer", check_optimizer), ("words", check_words), ("allocation", check_allocation), ("once", check_once), ("last", check_last), ("irregular", check_irregular), ("even", check_even), ("other findings", check_other_findings))]
 
 
 if __name__ == "__main__":

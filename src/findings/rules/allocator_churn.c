@@ -103,13 +103,15 @@ static bool are_close(const gt_schedule *schedule, alloc_call *calls, size_t cou
 }
 
 /* Whether nearly all of the time is in one step, or without steps at one place in time: the cache of the
- * allocator grows once and then stays. */
-static bool is_cold_start(const gt_schedule *schedule)
+ * allocator grows once and then stays. Frees in a later step are what an allocator does that has no room
+ * left. */
+static bool is_cold_start(const gt_schedule *schedule, bool any_frees)
 {
     const gt_step_window *window = &schedule->window;
     double *by_step = gt_alloc_zero(schedule->step_count + 1, sizeof *by_step), all_ns = 0, most_ns = 0;
     alloc_call *calls = NULL;
     size_t count = 0, capacity = 0;
+    int32_t most = -1; /* the step with the most */
     for (size_t p = 0; p < schedule->point_count; p++) {
         const gt_host_point *point = &schedule->points[p];
         if (!is_alloc(point) || point->start_ns < window->start_ns - before_window_ns ||
@@ -119,12 +121,15 @@ static bool is_cold_start(const gt_schedule *schedule)
         double *step_ns = &by_step[point->step + 1]; /* 0: in none */
         *step_ns += (double)ns;
         all_ns += (double)ns;
-        if (*step_ns > most_ns) most_ns = *step_ns;
+        if (*step_ns > most_ns) {
+            most_ns = *step_ns;
+            most = point->step;
+        }
         GT_PUSH(calls, count, capacity, ((alloc_call){point->start_ns, ns}));
     }
     bool is_cold = false;
     if (schedule->used_step_count >= FEWEST_STEPS)
-        is_cold = most_ns >= nearly_all * all_ns;
+        is_cold = most_ns >= nearly_all * all_ns && (!any_frees || most <= (int32_t)schedule->used_steps[0]);
     else if (schedule->used_step_count < 2)
         is_cold = are_close(schedule, calls, count, all_ns);
     gt_free(by_step);
@@ -208,7 +213,8 @@ bool gt_rule_allocator_churn(const gt_rule_input *input, gt_finding *finding)
         finding->advice =
             gt_rule_text("Remove torch.cuda.empty_cache() from the loop; otherwise keep shapes stable or set "
                          "PYTORCH_ALLOC_CONF=expandable_segments:True so that memory is reused.");
-        if (!empties_cache(schedule, &frees) && !empties_cache(schedule, &sites) && is_cold_start(schedule))
+        if (!empties_cache(schedule, &frees) && !empties_cache(schedule, &sites) &&
+            is_cold_start(schedule, frees.item_count > 0))
             call_first_use(finding);
     }
     gt_tally_free(&names);

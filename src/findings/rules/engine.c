@@ -378,26 +378,50 @@ static void fold_into_gap(found_rules *found)
     found->count = kept;
 }
 
+/* Uneven steps of which no name says why take over the cause and the advice of the finding that explains most
+ * of them. */
+static void take_cause(gt_finding *uneven, const gt_finding *finding)
+{
+    static const struct {
+        const char *id, *what;
+    } causes[] = {{"allocator_churn", "allocation of memory"},
+                  {"first_use", "first use of code or memory"},
+                  {"cpu_op", "operators on the CPU"},
+                  {"cpu_roundtrip", "operators on the CPU"},
+                  {"host_sync", "waiting for the GPU"},
+                  {"pageable_copy", "copies"},
+                  {"exposed_copy", "copies"},
+                  {"wait", "waiting"},
+                  {"data_stall", "input data"}};
+    for (size_t i = 0; i < GT_LENGTH(causes); i++) {
+        if (strcmp(causes[i].id, finding->id) != 0) continue;
+        char *title = uneven->title;
+        uneven->title = gt_rule_text("%.*s: %s", (int)(strrchr(title, ':') - title), title, causes[i].what);
+        gt_free(title);
+        gt_free(uneven->advice);
+        uneven->advice = gt_strdup(finding->advice);
+    }
+}
+
 /* What other findings gain in uneven steps only is part of that finding; if it is nearly all, they are not
  * shown. */
 static void fold_into_uneven(const gt_rule_input *input, found_rules *found)
 {
-    static const char *const ids[] = {"python_busy",   "host_untraced", "cpu_op",    "cpu_roundtrip",  "wait",
-                                      "pageable_copy", "exposed_copy",  "host_sync", "allocator_churn"};
-    static const double nearly_all = 0.8, notable = 0.05;
+    static const double nearly_all = 0.8, notable = 0.05, explains = 0.6;
     gt_finding *uneven = NULL;
     for (size_t i = 0; i < found->count; i++)
         if (found->items[i].steps) uneven = &found->items[i];
     for (size_t i = 0; uneven && i < found->count; i++) {
         gt_finding *finding = &found->items[i];
-        gt_str id = {finding->id, strlen(finding->id)};
-        if (!gt_str_is_one_of(id, ids, GT_LENGTH(ids)) || finding->gain_is_given || !(finding->gain_ns > 0))
-            continue;
+        if (finding == uneven || finding->gain_is_given || !(finding->gain_ns > 0)) continue;
         const double *edited_ns = found->step_ns + i * input->schedule->used_step_count;
         double inside_ns = gt_rule_gain_in_steps(input, edited_ns, uneven->steps);
         if (inside_ns > nearly_all * finding->gain_ns) {
-            gt_rule_evidence(uneven, "this includes %s: %.2f ms per %s", finding->id, finding->gain_ns / 1e6,
-                             input->per);
+            if (!uneven->names_cause && finding->gain_ns > explains * uneven->gain_ns)
+                take_cause(uneven, finding);
+            if (gt_rule_shows(finding->gain_ns / 1e6))
+                gt_rule_evidence(uneven, "this includes %s: %.2f ms per %s", finding->id,
+                                 finding->gain_ns / 1e6, input->per);
             finding->gain_ns = 0;
         } else if (inside_ns > notable * finding->gain_ns) {
             gt_rule_evidence(finding, "%.2f ms of it are in uneven steps, which have their own finding",

@@ -39,7 +39,8 @@ static launch_sums edit_launches(const gt_schedule *schedule, gt_edit *edit)
     for (size_t p = 0; p < schedule->point_count; p++) {
         const gt_host_point *point = &schedule->points[p];
         if (point->kind != GT_API_LAUNCH) continue;
-        if (!(point->flags & GT_POINT_FIRST_USE)) gt_edit_point_add(edit, (uint32_t)p, GT_EDIT_NO_CALL, 0);
+        if (!(point->flags & (GT_POINT_FIRST_USE | GT_POINT_HELD)))
+            gt_edit_point_add(edit, (uint32_t)p, GT_EDIT_NO_CALL, 0);
         if (!gt_window_has(&schedule->window, point->start_ns)) continue;
         sums.launches++;
         if (!(point->flags & GT_POINT_SLOW)) continue;
@@ -90,6 +91,12 @@ bool gt_rule_launch_bound(const gt_rule_input *input, gt_finding *finding)
     gt_rule_evidence(finding, "%s per %s, median kernel %.1f us, and the host needs %.0f us per launch",
                      gt_rule_count(per_step, "launch", "launches").text, input->per,
                      median_kernel_us(schedule), host_ms * 1e3 / (per_step > 1 ? per_step : 1));
+    if (schedule->background_count) {
+        finding->confidence = GT_CONFIDENCE_LOW;
+        gt_rule_evidence(finding,
+                         "threads in the background hold up launches: how fast the host is without them "
+                         "is not known");
+    }
     if (sums.slow > 0) describe_slow(input, &sums, finding);
     if (finding->advice) return true;
     static const char *const ways[] = {

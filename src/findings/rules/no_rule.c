@@ -5,6 +5,7 @@
  * it took. So it is said where the time goes, and whether there is much to gain. */
 #include "findings/rules/gpu_rules.h"
 
+#include "base/map.h"
 #include "base/memory.h"
 #include "findings/traffic.h"
 
@@ -56,10 +57,9 @@ static void name_kernels(const gt_schedule *schedule, gt_tally *kernels, gt_tall
     gt_tally_sort(kernels);
     for (size_t i = 0; i < kernels->item_count && i < NAMED; i++) {
         const gt_tally_item *kernel = &kernels->items[i];
-        uint32_t name = gt_short_kernel_name(schedule, kernel->text, NAME_BYTES);
         double known_ns = gt_tally_of(known, kernel->text);
         gt_buffer_add_format(out, "%s%s %.2f ms", i ? ", " : "",
-                             gt_interner_get(schedule->strings, name).bytes,
+                             gt_interner_get(schedule->strings, kernel->text).bytes,
                              kernel->sum / (double)schedule->window.steps / 1e6);
         if (known_ns > 0.9 * kernel->sum)
             gt_buffer_add_format(out, " (%.0f %% of its roofline)",
@@ -74,6 +74,7 @@ char *gt_no_rule_text(const gt_schedule *schedule, const gt_gpu_facts *facts, co
     bool *covered = find_covered(schedule, list);
     gt_tally kernels = {0}, known = {0}, peaks = {0};
     gt_arena arena = {0};
+    gt_map names = {0}; /* of kernels: as they are shown */
     double all_ns = 0;
     for (size_t i = 0; i < schedule->op_count; i++) {
         const gt_gpu_op *op = &schedule->ops[i];
@@ -81,9 +82,12 @@ char *gt_no_rule_text(const gt_schedule *schedule, const gt_gpu_facts *facts, co
         all_ns += (double)gt_op_ns(op);
         if (covered[i] || op->kind != GT_KIND_KERNEL) continue;
         double ns = facts->op_source[i] == GT_NONE ? 0 : peak_ns(facts, schedule, gpu, i, &arena);
-        gt_tally_add(&kernels, op->name, (double)gt_op_ns(op));
-        if (ns > 0) gt_tally_add(&known, op->name, (double)gt_op_ns(op));
-        if (ns > 0) gt_tally_add(&peaks, op->name, ns);
+        uint32_t *name = gt_map_put(&names, op->name, 0);
+        if (*name == GT_MAP_NONE) *name = gt_short_kernel_name(schedule, op->name, NAME_BYTES);
+        uint32_t shown = *name; /* kernels that look alike count as one */
+        gt_tally_add(&kernels, shown, (double)gt_op_ns(op));
+        if (ns > 0) gt_tally_add(&known, shown, (double)gt_op_ns(op));
+        if (ns > 0) gt_tally_add(&peaks, shown, ns);
     }
     gt_buffer text = {0};
     if (gt_tally_total(&kernels) > 0) {
@@ -95,6 +99,7 @@ char *gt_no_rule_text(const gt_schedule *schedule, const gt_gpu_facts *facts, co
     char *words = text.len ? gt_strdup(gt_buffer_str(&text).bytes) : NULL;
     gt_buffer_free(&text);
     gt_arena_free(&arena);
+    gt_map_free(&names);
     gt_tally_free(&kernels);
     gt_tally_free(&known);
     gt_tally_free(&peaks);

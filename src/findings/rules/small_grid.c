@@ -7,6 +7,9 @@
 
 #include "base/map.h"
 #include "base/memory.h"
+#include "findings/chains.h"
+
+#include <math.h>
 
 static const int64_t long_ns = 20000;
 static const double shortest_ns = 5000;
@@ -27,19 +30,18 @@ static bool chooses_its_grid(const gt_schedule *schedule, uint32_t name)
 static double blocks_of(gt_str grid)
 {
     double blocks = 1, number = 0;
-    bool any = false;
     for (size_t i = 0; i < grid.len; i++) {
         char c = grid.bytes[i];
         if (c >= '0' && c <= '9') {
             number = number * 10 + (c - '0');
-            any = true;
-        }
-        if (c == ',' || c == ']') {
+        } else if (c == ',' || c == ']') {
             blocks *= number;
             number = 0;
+        } else if (c != '[' && c != ' ') {
+            return 0; /* no whole number */
         }
     }
-    return any ? blocks : 0;
+    return grid.len && grid.bytes[0] == '[' ? blocks : 0;
 }
 
 /* Whether an op of another stream runs for half of the time, or more. */
@@ -111,9 +113,16 @@ static void add_kernel(grid_search *search, uint32_t site, double blocks, double
 
 static void describe(const gt_rule_input *input, grid_search *search, gt_finding *finding, double window_ns)
 {
-    double all = (double)input->gpu->multiprocessors;
+    double all = (double)input->gpu->multiprocessors, least = INFINITY, most = 0;
     gt_tally_sort(&search->kernels);
     const struct grid_key *first = &search->items[search->kernels.items[0].text];
+    for (size_t i = 0; i < search->count; i++) {
+        least = fmin(least, search->items[i].blocks);
+        most = fmax(most, search->items[i].blocks);
+    }
+    gt_buffer range = {0};
+    if (least < most) gt_buffer_add_format(&range, "%.0f to ", least);
+    gt_buffer_add_cstr(&range, gt_rule_count(most, "block", "blocks").text);
     finding->id = "small_grid";
     finding->is_gpu = true;
     finding->confidence = GT_CONFIDENCE_MEDIUM;
@@ -142,7 +151,9 @@ bool gt_rule_small_grid(const gt_rule_input *input, gt_finding *finding)
     double *blocks = find_blocks(schedule), *times = gt_new_times(schedule);
     grid_search search = {0};
     for (size_t i = 0; i < schedule->op_count; i++) {
-        if (!(blocks[i] > 0) || blocks[i] * FEW > units || has_company(schedule, i)) continue;
+        if (!(blocks[i] > 0) || blocks[i] * FEW > units || has_company(schedule, i) ||
+            gt_chains_have(input->facts->chains, i) || gt_copy_change_of(input, i) != GT_CHANGE_UNKNOWN)
+            continue; /* chains and copies have findings of their own */
         double ns = (double)gt_op_ns(&schedule->ops[i]), fewer = ns * blocks[i] / units;
         times[i] = fewer > shortest_ns ? fewer : shortest_ns;
         if (!gt_window_has(&schedule->window, schedule->ops[i].start_ns)) continue;

@@ -5,8 +5,10 @@
  * two of them by chance, so the mean of the window may be wrong by half. Findings whose gain lies in these
  * steps are part of this one (engine.c).
  *
- * The place is the deepest name with most of the largest addition, and the deepest of the user's functions
- * before it. Loading of input data is data_stall's matter. */
+ * The place is the deepest name with most of the largest addition, of those that the other steps lack if
+ * there are any, and the deepest of the user's functions. Where it is a function that always takes that long,
+ * the host was slower for no reason that the trace shows: a hint. Loading of input data is data_stall's
+ * matter, and an optimizer that steps every few batches is no fault. */
 #include "findings/rules/rules_table.h"
 #include "findings/schedule/names.h"
 #include "findings/uneven.h"
@@ -19,7 +21,8 @@ static const double host_share = 0.6, gpu_share = 0.9; /* of the largest additio
 
 enum { WORDS_MAX = 7 };
 
-/* Why: the first row with a word in the place, or in the name of the user's function. */
+/* Why: the first row with a part of its place, or with a word of the names of its place and its function: of
+ * "train.py(30): save_model" these are "save" and "model". A '*' stands for any rest of a word. */
 typedef enum reason {
     CHECKPOINT,
     COMPILING,
@@ -28,46 +31,49 @@ typedef enum reason {
     INPUT_DATA,
     LOGGING,
     PYTHON,
+    UNTRACED,
     GPU_WORK
 } reason;
 static const struct {
-    const char *what, *words[WORDS_MAX];
-    bool only_place; /* not the user's function */
-    const char *advice;
+    const char *what, *parts[WORDS_MAX], *words[WORDS_MAX], *advice;
 } reasons[] = {
     [CHECKPOINT] = {"a checkpoint",
-                    {"torch/serialization.py", "checkpoint", "save_pretrained", "safetensors", ": save"},
-                    true,
+                    {"torch/serialization.py", "torch/distributed/checkpoint", "safetensors"},
+                    {"save", "checkpoint", "ckpt"},
                     "Save less often, or copy the weights to pinned host memory and write them in another "
                     "thread or process (torch.distributed.checkpoint async_save)."},
     [COMPILING] = {"recompilation",
                    {"torch/_dynamo", "torch/_inductor"},
-                   false,
+                   {NULL},
                    "Run all shapes once before profiling, and mark sizes that vary as dynamic "
                    "(torch._dynamo.mark_dynamic)."},
     [GARBAGE] = {"garbage collection",
-                 {"built-in function collect", "gc.py", ": collect"},
-                 false,
+                 {"built-in function collect"},
+                 {NULL},
                  "Call gc.freeze() after start-up and gc.disable(), and collect at a step of your choice, in "
                  "all ranks at the same one."},
     [EVALUATION] = {"evaluation",
-                    {"eval", "valid", ": test", "no_grad"},
-                    false,
+                    {NULL},
+                    {"eval*", "valid*", "test"},
                     "Evaluate less often or on fewer batches, in inference mode with a larger batch; profile "
                     "training and evaluation apart."},
-    [INPUT_DATA] = {"input data", {"torch/utils/data", "DataLoader", "loader"}, false, ""},
+    [INPUT_DATA] = {"input data", {"torch/utils/data", "DataLoader"}, {"loader", "dataloader"}, ""},
     [LOGGING] = {"logging",
-                 {"logging", "wandb", "tensorboard", ": log", "print", ": plot"},
-                 false,
+                 {"logging/__init__.py", "wandb/", "tensorboard/"},
+                 {"log", "logs", "logging", "print", "plot", "wandb", "tensorboard"},
                  "Log from another thread, or less often, and without reading GPU values."},
     [PYTHON] = {"Python code",
                 {NULL},
-                false,
+                {NULL},
                 "See what this function does only in these steps; if nothing in it explains the pause, it "
                 "may be garbage collection (try gc.freeze() and gc.disable())."},
+    [UNTRACED] = {"host code that the trace does not show",
+                  {NULL},
+                  {NULL},
+                  "Record with Python functions (with_stack=True) to see what these steps do in addition."},
     [GPU_WORK] = {"GPU work",
                   {NULL},
-                  false,
+                  {NULL},
                   "See what these steps compute in addition, and do it less often or beside training."},
 };
 
@@ -75,22 +81,48 @@ static const struct {
 
 typedef struct place {
     uint32_t site, function; /* string ids; GT_STR_NONE: none. The function is the user's */
-    bool compiles, collects; /* what calls the site, or is called there, says so */
+    bool is[PYTHON];         /* of COMPILING and GARBAGE: what calls the site, or is called there, says so */
+    bool is_usual;           /* the other steps have the site, too, and for longer than the difference */
+    bool optimizes;          /* an optimizer's step is in it */
 } place;
 
-static bool has_word(gt_str text, const char *const words[WORDS_MAX])
+static bool has_part(gt_str text, const char *const parts[WORDS_MAX])
 {
-    for (size_t i = 0; i < WORDS_MAX && words[i]; i++)
-        if (gt_str_contains(text, words[i])) return true;
+    for (size_t i = 0; i < WORDS_MAX && parts[i]; i++)
+        if (gt_str_contains(text, parts[i])) return true;
     return false;
 }
 
-/* The deeper of two additions; GT_STR_NONE: none so far. */
-static void take_deeper(uint32_t *name, uint32_t *depth, const gt_addition *addition)
+static bool is_word_byte(char c)
 {
-    if (*name != GT_STR_NONE && addition->depth <= *depth) return;
-    *name = addition->name;
-    *depth = addition->depth;
+    return gt_is_letter(c) || gt_is_digit(c);
+}
+
+static bool word_is(gt_str word, const char *pattern)
+{
+    size_t len = strlen(pattern);
+    if (pattern[len - 1] == '*') return word.len >= len - 1 && memcmp(word.bytes, pattern, len - 1) == 0;
+    return gt_str_equals(word, pattern);
+}
+
+/* Whether a function's name, without its file, has one of these words: "train.py(30): evaluate". */
+static bool has_word(gt_str name, const char *const words[WORDS_MAX])
+{
+    size_t start = 0;
+    for (size_t i = 2; i <= name.len; i++)
+        if (name.bytes[i - 2] == ':' && name.bytes[i - 1] == ' ') start = i;
+    for (size_t i = start, end; i < name.len; i = end + 1) {
+        for (end = i; end < name.len && is_word_byte(name.bytes[end]); end++) continue;
+        for (size_t w = 0; w < WORDS_MAX && words[w]; w++)
+            if (word_is((gt_str){name.bytes + i, end - i}, words[w])) return true;
+    }
+    return false;
+}
+
+/* Keeps the deeper of two additions; NULL: none so far. */
+static void take_deeper(const gt_addition **best, const gt_addition *addition)
+{
+    if (!*best || addition->depth > (*best)->depth) *best = addition;
 }
 
 static place find_place(const gt_schedule *s, const gt_uneven *uneven)
@@ -98,41 +130,39 @@ static place find_place(const gt_schedule *s, const gt_uneven *uneven)
     place found = {.site = GT_STR_NONE, .function = GT_STR_NONE};
     if (!uneven->addition_count) return found;
     double least = uneven->additions[0].ns * (uneven->is_of_gpu ? gpu_share : host_share);
-    uint32_t site_depth = 0, function_depth = 0;
+    const gt_addition *sites[2] = {0}, *functions[2] = {0}; /* any, and those that other steps lack */
     uint64_t not_a_site = GT_NAME_INTERNAL | (uneven->is_of_gpu ? GT_NAME_INNER : 0);
     for (size_t i = 0; i < uneven->addition_count && uneven->additions[i].ns >= least; i++) {
         const gt_addition *addition = &uneven->additions[i];
         gt_str name = gt_interner_get(s->strings, addition->name);
-        found.compiles |= has_word(name, reasons[COMPILING].words);
-        found.collects |= has_word(name, reasons[GARBAGE].words);
-        if (!gt_name_has(s, addition->name, not_a_site)) take_deeper(&found.site, &site_depth, addition);
-        if (!gt_name_has(s, addition->name, GT_NAME_FRAMEWORK))
-            take_deeper(&found.function, &function_depth, addition);
+        bool is_new = gt_addition_is_new(addition);
+        found.is[COMPILING] |= has_part(name, reasons[COMPILING].parts);
+        found.is[GARBAGE] |= has_part(name, reasons[GARBAGE].parts);
+        found.optimizes |= gt_name_has(s, addition->name, GT_NAME_OPTIMIZER);
+        for (int only_new = 0; only_new <= is_new; only_new++) {
+            if (!gt_name_has(s, addition->name, not_a_site)) take_deeper(&sites[only_new], addition);
+            if (!gt_name_has(s, addition->name, GT_NAME_FRAMEWORK | GT_NAME_INNER))
+                take_deeper(&functions[only_new], addition);
+        }
     }
-    if (found.site == GT_STR_NONE) found.site = uneven->additions[0].name;
+    const gt_addition *site = sites[1] ? sites[1] : sites[0] ? sites[0] : &uneven->additions[0];
+    const gt_addition *function = functions[1] ? functions[1] : functions[0];
+    found.site = site->name;
+    if (function) found.function = function->name;
+    found.is_usual = !gt_addition_is_new(site) && site->usual_ns > site->ns;
     return found;
-}
-
-/* A function without its file: "evaluate" of "train.py(30): evaluate". */
-static gt_str function_of(gt_str name)
-{
-    for (size_t i = name.len; i >= 2; i--)
-        if (name.bytes[i - 2] == ':' && name.bytes[i - 1] == ' ')
-            return (gt_str){name.bytes + i, name.len - i};
-    return name;
 }
 
 static reason find_reason(const gt_schedule *s, const gt_uneven *uneven, const place *at)
 {
     gt_str site = gt_interner_get(s->strings, at->site), function = gt_interner_get(s->strings, at->function);
-    for (reason r = CHECKPOINT; r < PYTHON && at->site != GT_STR_NONE; r++) {
-        bool is_users = at->function != GT_STR_NONE && !reasons[r].only_place &&
-                        has_word(function_of(function), reasons[r].words);
-        bool is_said = (r == COMPILING && at->compiles) || (r == GARBAGE && at->collects);
-        if (has_word(site, reasons[r].words) || is_users || is_said) return r;
-    }
+    bool is_users = at->function != GT_STR_NONE;
+    for (reason r = CHECKPOINT; r < PYTHON && at->site != GT_STR_NONE; r++)
+        if (at->is[r] || has_part(site, reasons[r].parts) || has_word(site, reasons[r].words) ||
+            (is_users && has_word(function, reasons[r].words)))
+            return r;
     if (uneven->only_forward) return EVALUATION;
-    return uneven->is_of_gpu ? GPU_WORK : PYTHON;
+    return uneven->is_of_gpu ? GPU_WORK : s->has_stacks ? PYTHON : UNTRACED;
 }
 
 /* ---- words ---- */
@@ -165,7 +195,7 @@ static void add_step_names(const gt_schedule *s, const gt_uneven *uneven, gt_buf
     enum { NAMED = 6 };
     size_t named = 0;
     for (size_t i = 0; i < s->used_step_count && named < NAMED; i++) {
-        if (!uneven->is_uneven[i]) continue;
+        if (!uneven->is_named[i]) continue;
         gt_buffer_add_cstr(out, named++ ? ", " : "");
         add_step_name(s, i, out);
     }
@@ -180,7 +210,10 @@ static void describe(const gt_rule_input *input, const gt_uneven *uneven, reason
     if (uneven->period)
         gt_buffer_add_format(&how, "every %zu steps", uneven->period);
     else
-        gt_buffer_add_format(&how, "%zu of %zu, not at equal distances", uneven->count, s->used_step_count);
+        gt_buffer_add_format(&how, "%zu of %zu, %s", uneven->count, s->used_step_count,
+                             uneven->is_warm_up ? "the first ones"
+                             : uneven->is_mixed ? "which do different things"
+                                                : "not at equal distances");
     double ms = uneven->excess_ns / 1e6;
     if (uneven->count == 1)
         finding->title = gt_rule_text("Step %s takes %.2f ms longer than the others: %s",
@@ -199,6 +232,8 @@ static void describe(const gt_rule_input *input, const gt_uneven *uneven, reason
         gt_rule_evidence(finding, "in addition: %s %.2f ms%s",
                          without_address(gt_interner_get(s->strings, uneven->additions[i].name)).text,
                          uneven->additions[i].ns / 1e6, uneven->is_of_gpu ? " of GPU time" : "");
+    if (uneven->is_warm_up)
+        gt_rule_evidence(finding, "the first steps may be a warm-up: profile later to see");
     gt_buffer_free(&names);
     gt_buffer_free(&how);
 }
@@ -210,16 +245,17 @@ bool gt_rule_uneven_steps(const gt_rule_input *input, gt_finding *finding)
     if (!uneven) return false;
     place at = find_place(s, uneven);
     reason why = find_reason(s, uneven, &at);
-    bool found = why != INPUT_DATA;
+    bool found = why != INPUT_DATA && !(uneven->is_of_gpu && at.optimizes);
     if (found) {
         finding->id = "uneven_steps";
         finding->is_gpu = uneven->is_of_gpu;
-        finding->confidence = uneven->period          ? GT_CONFIDENCE_HIGH
-                              : uneven->is_first_only ? GT_CONFIDENCE_LOW
-                                                      : GT_CONFIDENCE_MEDIUM;
+        finding->confidence = uneven->is_warm_up || at.is_usual ? GT_CONFIDENCE_LOW
+                              : uneven->period                  ? GT_CONFIDENCE_HIGH
+                                                                : GT_CONFIDENCE_MEDIUM;
         finding->gain_is_given = true;
         finding->gain_ns = uneven->gain_ns;
         finding->usual_ns = uneven->median_ns;
+        finding->names_cause = why != PYTHON && why != UNTRACED;
         if (at.site != GT_STR_NONE) {
             bool is_inside = at.function != GT_STR_NONE && at.function != at.site;
             char *site = gt_rule_string(input, at.site);
@@ -229,6 +265,7 @@ bool gt_rule_uneven_steps(const gt_rule_input *input, gt_finding *finding)
             gt_free(site);
         }
         describe(input, uneven, why, finding);
+        for (size_t i = 0; i < s->used_step_count; i++) uneven->is_uneven[i] |= uneven->is_named[i];
         finding->steps = uneven->is_uneven; /* the finding's from now on */
         uneven->is_uneven = NULL;
         finding->advice = gt_rule_text("%s", reasons[why].advice);

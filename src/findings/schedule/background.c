@@ -24,6 +24,54 @@ static bool has_steps_or_autograd(const gt_schedule *schedule, const gt_host_thr
     return false;
 }
 
+static bool has_call(const gt_schedule *schedule, const gt_host_thread *thread, const char *word)
+{
+    for (uint32_t i = thread->first; i < thread->end; i++) {
+        const gt_host_event *event = &schedule->events[i];
+        bool is_call = event->kind == GT_KIND_RUNTIME || event->kind == GT_KIND_DRIVER;
+        if (is_call && gt_str_contains(gt_interner_get(schedule->strings, event->name), word)) return true;
+    }
+    return false;
+}
+
+/* Whether the step may wait for what a thread launches. With one stream of its own, it waits for nothing
+ * else. */
+static bool may_be_awaited(const gt_schedule *schedule, uint32_t thread, const bool *drives,
+                           const bool *streams)
+{
+    size_t own = 0;
+    for (size_t i = 0; i < schedule->stream_count; i++) own += streams[i];
+    if (own > 1 && !has_call(schedule, &schedule->threads[thread], "EventRecord")) return false;
+    for (size_t t = 0; t < schedule->thread_count; t++)
+        if (drives[t] && has_call(schedule, &schedule->threads[t], "StreamWaitEvent")) return true;
+    return false;
+}
+
+static double kernel_ns(const gt_gpu_op *op)
+{
+    return op->kind == GT_KIND_KERNEL ? (double)gt_op_ns(op) : 0;
+}
+
+static double work_ns(const gt_host_builder *b, uint32_t thread)
+{
+    const gt_thread_source *source = &b->sources[thread];
+    double ns = 0;
+    for (size_t i = 0; i < source->call_count; i++) {
+        uint32_t slot = source->calls[i].slot;
+        if (slot == GT_NO_SLOT) continue;
+        for (uint32_t k = b->launches.first_op[slot]; k < b->launches.first_op[slot + 1]; k++)
+            ns += kernel_ns(&b->schedule->ops[b->schedule->point_ops[k]]);
+    }
+    return ns;
+}
+
+static double all_work_ns(const gt_schedule *schedule)
+{
+    double ns = 0;
+    for (size_t i = 0; i < schedule->op_count; i++) ns += kernel_ns(&schedule->ops[i]);
+    return ns;
+}
+
 static size_t count_launches(const gt_thread_source *source)
 {
     size_t count = 0;
@@ -86,7 +134,9 @@ bool *gt_find_background(const gt_host_builder *b)
         background = gt_alloc_zero(count, sizeof *background);
         for (uint32_t t = 0; t < count; t++)
             background[t] = launches[t] && !drives[t] && processes[schedule->threads[t].process] &&
-                            !look_at_streams(b, t, streams, false);
+                            !look_at_streams(b, t, streams, false) &&
+                            work_ns(b, t) * NOT_FEW < all_work_ns(schedule) &&
+                            !may_be_awaited(schedule, t, drives, streams);
         gt_free(streams);
         gt_free(processes);
     }

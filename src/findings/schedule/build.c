@@ -93,6 +93,7 @@ void gt_schedule_free(gt_schedule *schedule)
     gt_free(schedule->points);
     gt_free(schedule->point_ops);
     gt_free(schedule->pieces);
+    gt_free(schedule->background);
     gt_free(schedule->ops);
     gt_free(schedule->steps);
     gt_free(schedule->used_steps);

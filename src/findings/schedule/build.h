@@ -40,7 +40,9 @@ void gt_build_host(gt_schedule *schedule, const gt_frame_threads *threads);
 void gt_build_steps(gt_schedule *schedule);
 /* points.c: base_ns, before_ns, wait_ns, own_ns and awaited of points; previous of ops. */
 void gt_build_points(gt_schedule *schedule);
-/* points.c: GT_POINT_FIRST_USE and GT_POINT_SLOW of points. */
+/* A launch that takes longer than this is looked at: it usually takes 3 to 20 us. */
+enum { GT_LONG_LAUNCH_NS = 1000000 };
+/* points.c: GT_POINT_HELD, GT_POINT_FIRST_USE and GT_POINT_SLOW of points. */
 void gt_build_first_use(gt_schedule *schedule);
 /* ops.c: begins, offset_ns and dependency of ops; launch_ns. */
 void gt_build_starts(gt_schedule *schedule);

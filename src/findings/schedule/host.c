@@ -349,12 +349,15 @@ static void list_frames(gt_host_builder *b)
 /* ---- points ---- */
 
 /* The calls of a thread in the background are no points. */
-static void leave_out(gt_host_builder *b, uint32_t thread)
+static void leave_out(gt_host_builder *b, uint32_t thread, size_t *capacity)
 {
     gt_schedule *schedule = b->schedule;
     gt_thread_source *source = &b->sources[thread];
     for (size_t i = 0; i < source->call_count; i++) {
         const gt_call_found *call = &source->calls[i];
+        const gt_host_event *event = &schedule->events[call->event];
+        if (event->end_ns - event->start_ns >= GT_LONG_LAUNCH_NS)
+            GT_PUSH(schedule->background, schedule->background_count, *capacity, call->event);
         if (call->slot == GT_NO_SLOT) continue;
         for (uint32_t k = b->launches.first_op[call->slot]; k < b->launches.first_op[call->slot + 1]; k++) {
             schedule->ops[schedule->point_ops[k]].host_op = call->host_op;
@@ -363,14 +366,15 @@ static void leave_out(gt_host_builder *b, uint32_t thread)
     }
     source->call_count = 0;
     schedule->threads[thread].launches = false;
-    schedule->background_count++;
+    schedule->has_background = true;
 }
 
 static void leave_out_background(gt_host_builder *b)
 {
     bool *background = gt_find_background(b);
+    size_t capacity = 0;
     for (uint32_t t = 0; background && t < b->schedule->thread_count; t++)
-        if (background[t]) leave_out(b, t);
+        if (background[t]) leave_out(b, t, &capacity);
     gt_free(background);
 }
 

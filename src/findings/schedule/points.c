@@ -282,7 +282,6 @@ void gt_build_points(gt_schedule *schedule)
  *
  * Linear in points, and nothing to do without long launches. */
 
-enum { LONG_LAUNCH_NS = 1000000 }; /* usually 3 to 20 us */
 /* Long launches that occur in more than half of the steps, but at least in so many, or that are more than
  * half of all launches of a kernel, but at least so many. */
 enum { REPEATED_STEPS = 2, REPEATED_LAUNCHES = 3 };
@@ -297,7 +296,7 @@ typedef struct launch_counts {
 static bool is_long_launch(const gt_host_point *point)
 {
     return point->kind == GT_API_LAUNCH && point->wait_ns == 0 &&
-           point->end_ns - point->start_ns > LONG_LAUNCH_NS;
+           point->end_ns - point->start_ns > GT_LONG_LAUNCH_NS && !(point->flags & GT_POINT_HELD);
 }
 
 /* The name of what a launch launches; its own, if that was not recorded. */
@@ -348,9 +347,26 @@ static void mark_long_launches(gt_schedule *schedule)
     gt_free(kernels);
 }
 
+/* A copy from pageable memory, and other calls, keep the driver to themselves: launches of other threads
+ * wait. */
+static void mark_held(gt_schedule *schedule)
+{
+    for (size_t i = 0; i < schedule->background_count; i++) {
+        const gt_host_event *call = &schedule->events[schedule->background[i]];
+        size_t p = gt_points_before(schedule, schedule->point_count, call->start_ns);
+        for (; p < schedule->point_count && schedule->points[p].start_ns < call->end_ns; p++) {
+            gt_host_point *point = &schedule->points[p];
+            int64_t until = point->end_ns < call->end_ns ? point->end_ns : call->end_ns;
+            if (is_long_launch(point) && 2 * (until - point->start_ns) >= point->end_ns - point->start_ns)
+                point->flags |= GT_POINT_HELD;
+        }
+    }
+}
+
 void gt_build_first_use(gt_schedule *schedule)
 {
     bool any_long = false;
+    mark_held(schedule);
     for (size_t i = 0; i < schedule->point_count; i++) {
         gt_host_point *point = &schedule->points[i];
         if (point->kind == GT_API_MODULE) point->flags |= GT_POINT_FIRST_USE;

@@ -112,6 +112,7 @@ enum {
     GT_POINT_BURST = 256,     /* in a tight loop of synchronising calls */
     GT_POINT_FIRST_USE = 512, /* takes long because code is used for the first time */
     GT_POINT_SLOW = 1024,     /* a launch that takes as long every time, without waiting */
+    GT_POINT_HELD = 2048,     /* a launch that a call of a thread in the background holds up */
 };
 
 typedef struct gt_host_point {
@@ -277,7 +278,9 @@ typedef struct gt_schedule {
     uint32_t stream_count;
     int64_t launch_ns; /* the usual time from a call to the start of its op on an idle stream */
 
-    size_t background_count;      /* threads whose launches are no points (background.c) */
+    uint32_t *background; /* long calls of threads whose launches are no points (background.c): host events */
+    size_t background_count;
+    bool has_background;          /* there are such threads */
     size_t process_count;         /* that launched ops */
     uint32_t main_process;        /* string id: the one that launched most; GT_STR_NONE if none did */
     const gt_step_list *listed;   /* of a server's trace: its steps; NULL: it is none */
