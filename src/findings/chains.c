@@ -677,7 +677,7 @@ static uint32_t shapes_end(const gt_gpu_facts *facts)
 
 gt_chains *gt_chains_find(const gt_gpu_facts *facts, const gt_schedule *schedule, const gt_gpu_rates *gpu)
 {
-    if (!facts->source_count || !schedule->point_count) return NULL;
+    if (!facts->source_count || !schedule->point_count || !schedule->trace) return NULL;
     gt_chains *chains = gt_alloc_zero(1, sizeof *chains);
     chain_search search = {.facts = facts, .schedule = schedule, .chains = chains};
     search.traffic = gt_alloc_zero(shapes_end(facts), sizeof *search.traffic);

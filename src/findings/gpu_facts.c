@@ -3,7 +3,6 @@
 #include "findings/gpu_facts.h"
 
 #include "base/memory.h"
-#include "findings/chains.h"
 
 #include <math.h>
 #include <string.h>
@@ -238,7 +237,6 @@ gt_gpu_facts *gt_gpu_facts_new(const gt_schedule *schedule, const gt_gpu_rates *
         facts->shapes = gt_shapes_new(schedule->trace);
         find_source_shapes(facts, schedule);
         gt_gpu_facts_find_attention(facts, schedule, gpu, &events);
-        facts->chains = gt_chains_find(facts, schedule, gpu);
     }
     gt_row_set_free(&events);
     return facts;
@@ -252,6 +250,5 @@ void gt_gpu_facts_free(gt_gpu_facts *facts)
     gt_free(facts->op_source);
     gt_free(facts->names);
     gt_free(facts->attentions);
-    gt_chains_free(facts->chains);
     gt_free(facts);
 }

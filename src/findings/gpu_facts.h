@@ -77,8 +77,7 @@ typedef struct gt_gpu_facts {
     uint8_t *names;      /* GT_KERNEL_ bits by GPU op */
     gt_attention *attentions;
     size_t attention_count, attention_capacity;
-    bool has_types;           /* some source has recorded types */
-    struct gt_chains *chains; /* chains.h */
+    bool has_types; /* some source has recorded types */
 } gt_gpu_facts;
 
 gt_gpu_facts *gt_gpu_facts_new(const gt_schedule *schedule, const gt_gpu_rates *gpu);

@@ -55,13 +55,14 @@ typedef struct gt_rule_input {
     const gt_schedule *schedule;
     const gt_idle *idle;
     const gt_gpu_rates *gpu;
-    const gt_gpu_facts *facts;   /* what rules about GPU time share; NULL: gt_rules_run finds them */
-    const char *per;             /* "step" or "trace" */
-    double step_ns;              /* recorded: the window's length per step */
-    double raw_ns, model_ns;     /* replayed with and without the profiler's own cost: T_raw, T0 */
-    double error_ns;             /* by which the unedited replay misses the recorded step time */
-    const double *model_step_ns; /* when the used steps begin in the run of T0; NULL: unknown */
-    const gt_finding *found;     /* by the rules before this one in the table */
+    const gt_gpu_facts *facts;      /* what rules about GPU time share; NULL: gt_rules_run finds them */
+    const struct gt_chains *chains; /* chains.h; set by gt_rules_run */
+    const char *per;                /* "step" or "trace" */
+    double step_ns;                 /* recorded: the window's length per step */
+    double raw_ns, model_ns;        /* replayed with and without the profiler's own cost: T_raw, T0 */
+    double error_ns;                /* by which the unedited replay misses the recorded step time */
+    const double *model_step_ns;    /* when the used steps begin in the run of T0; NULL: unknown */
+    const gt_finding *found;        /* by the rules before this one in the table */
     size_t found_count;
     size_t turn; /* how often this rule has found something: some name several places */
 } gt_rule_input;

@@ -22,6 +22,7 @@
 
 #include "base/memory.h"
 #include "base/team.h"
+#include "findings/chains.h"
 #include "findings/rules/backlog.h"
 #include "findings/gpu_facts.h"
 #include "findings/rules/rules_table.h"
@@ -583,6 +584,8 @@ gt_finding_list *gt_rules_run(gt_rule_input *input)
     gt_gpu_facts *own = input->facts ? NULL : gt_gpu_facts_new(input->schedule, input->gpu);
     gt_backlog backlog = gt_backlog_find(input->schedule);
     if (own) input->facts = own;
+    gt_chains *chains = gt_chains_find(input->facts, input->schedule, input->gpu);
+    input->chains = chains;
     for (size_t i = 0; i < GT_LENGTH(rules); i++) {
         if (rules[i].flags & (input->schedule->listed ? RULE_TRAINING : RULE_SERVER)) continue;
         size_t most = rules[i].flags & RULE_SEVERAL ? SEVERAL_MAX : 1;
@@ -598,6 +601,8 @@ gt_finding_list *gt_rules_run(gt_rule_input *input)
         }
     }
     if (own) input->facts = NULL;
+    input->chains = NULL;
+    gt_chains_free(chains);
     gt_gpu_facts_free(own);
     gt_backlog_free(&backlog);
     doubt_gains(input, &found, find_gains(input, &found));

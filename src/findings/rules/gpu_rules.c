@@ -152,7 +152,7 @@ gt_copy_change gt_copy_change_of(const gt_rule_input *input, size_t op)
 {
     const gt_gpu_op *gpu_op = &input->schedule->ops[op];
     if (!gt_op_is_judged(input->schedule, gpu_op) || gt_gpu_facts_attention(input->facts, op) ||
-        gt_chains_have(input->facts->chains, op))
+        gt_chains_have(input->chains, op))
         return GT_CHANGE_UNKNOWN;
     if (gpu_op->kind == GT_KIND_MEMCPY)
         return gt_str_contains(gt_interner_get(input->schedule->strings, gpu_op->name), "DtoD")

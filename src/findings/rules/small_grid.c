@@ -152,7 +152,7 @@ bool gt_rule_small_grid(const gt_rule_input *input, gt_finding *finding)
     grid_search search = {0};
     for (size_t i = 0; i < schedule->op_count; i++) {
         if (!(blocks[i] > 0) || blocks[i] * FEW > units || has_company(schedule, i) ||
-            gt_chains_have(input->facts->chains, i) || gt_copy_change_of(input, i) != GT_CHANGE_UNKNOWN)
+            gt_chains_have(input->chains, i) || gt_copy_change_of(input, i) != GT_CHANGE_UNKNOWN)
             continue; /* chains and copies have findings of their own */
         double ns = (double)gt_op_ns(&schedule->ops[i]), fewer = ns * blocks[i] / units;
         times[i] = fewer > shortest_ns ? fewer : shortest_ns;

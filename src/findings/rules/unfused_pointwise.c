@@ -228,7 +228,7 @@ static char *describe_chains(const gt_rule_input *input, const gt_chain_site *si
 
 bool gt_rule_unfused_pointwise(const gt_rule_input *input, gt_finding *finding)
 {
-    const gt_chains *chains = input->facts->chains;
+    const gt_chains *chains = input->chains;
     if (!chains || input->turn >= chains->site_count) return false;
     const gt_chain_site *site = &chains->sites[input->turn];
     const gt_chain *chain = &chains->items[site->chain];
