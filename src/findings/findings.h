@@ -8,9 +8,10 @@
  * also when they come from an index.
  *
  * Files: schedule/ (host and GPU as one schedule), replay (the schedule with changes), overlap (communication
- * that runs alone), idle (causes of gaps), rules and rules/ (what could be better), trust, balance, what_if,
- * sheets; ranks/ (several ranks), waterfall/ (what differs between two traces), formats/ (schedules of
- * rocprofv3 and JAX). */
+ * that runs alone), idle (causes of gaps), rules and rules/ (what could be better), chains and traffic
+ * (kernels that could be one), uneven (steps that take longer), trust, balance, what_if, sheets; ranks/
+ * (several ranks), waterfall/ (what differs between two traces), formats/ (schedules of rocprofv3 and JAX).
+ */
 #ifndef GT_FINDINGS_FINDINGS_H
 #define GT_FINDINGS_FINDINGS_H
 

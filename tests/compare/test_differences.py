@@ -144,6 +144,11 @@ def test_times_of_steps(binary):
         assert "step 3 of 5 takes 22.000 ms" in found["slow"]["note"] and not found["a"]["note"], found
         out = folder.sh("gputally compare a.json slow.json").stdout
         assert "slow: one step makes the difference to a: step 3 of 5" in out and out.index("Times of steps") < out.index("Why slow differs"), out
+        # One slow step changes the mean, and not the median: conditions are on either.
+        for condition, status in (("step_ms > 5%", 3), ("median_step_ms > 5%", 0), ("median_step_ms > -5%", 3)):
+            assert folder.sh(f"gputally compare a.json slow.json --fail_if '{condition}'").returncode == status, condition
+        done = folder.sh("gputally compare a.json slower.json --fail_if 'median_step_ms > 5%'")
+        assert done.returncode == 3 and "median_ms" in done.stdout and "2.120" in done.stdout, done.stdout
         # A median of one step says nothing.
         for name in ("c.json", "d.json"):
             write(folder, name, steps=2)

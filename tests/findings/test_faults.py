@@ -77,8 +77,16 @@ def check_judge(binary, folder):
     return []
 
 
+def check_calibration(binary, folder):
+    """Three of four gains lie within a third of the measured ones, and all within a factor of two."""
+    from tests.findings import calibration  # which needs this module
+    values = [value for rule in calibration.ratios(binary).values() for value, *_ in rule]
+    near = sum(0.75 <= value <= 4 / 3 for value in values)
+    return [] if len(values) >= 30 and near >= 0.7 * len(values) and all(0.5 <= value <= 2 for value in values) else [str(sorted(values))]
+
+
 def cases():
-    found = [harness.Case("judge", check_judge)]
+    found = [harness.Case("judge", check_judge), harness.Case("calibration", check_calibration)]
     for folder in (HERE, SHARED, SHARED_2):
         path = os.path.join(folder, "faults.json")
         if os.path.exists(path):

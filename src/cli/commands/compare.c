@@ -202,7 +202,8 @@ static bool parse_gates(comparison *c, gt_error *error)
         if (gate->is_total && !gt_compare_has_total(gate->row))
             return gt_fail(
                 error,
-                "argument --fail_if: '%.200s' is no total (choose from step_ms, step_ms_PHASE such as "
+                "argument --fail_if: '%.200s' is no total (choose from step_ms, median_step_ms, "
+                "step_ms_PHASE such as "
                 "step_ms_decode, kernels_ms, new_ms, vanished_ms, slower_ms, faster_ms, more_calls_ms, "
                 "fewer_calls_ms, overlap_ms, "
                 "communication_ms, copies_ms, idle_ms, and idle_CAUSE_ms such as idle_data_ms)",

@@ -7,6 +7,7 @@
 #include "output/terminal.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
+#include "table/stats.h"
 
 #include <math.h>
 #include <string.h>
@@ -222,7 +223,8 @@ static void check_contributions(gt_gate *gate, const gt_waterfall *w, const char
  * Steps of servers are compared phase by phase (phases.c). A trace without steps has no step time: that of
  * its window depends on how long was recorded. */
 
-#define STEP_TOTAL "step" TOTAL_SUFFIX
+#define STEP_TOTAL   "step" TOTAL_SUFFIX
+#define MEDIAN_TOTAL "median_" STEP_TOTAL
 
 /* "step_ms_decode": "decode"; "step_ms": ""; NULL: another total. */
 static const char *phase_of_total(const char *name)
@@ -235,7 +237,7 @@ static const char *phase_of_total(const char *name)
 bool gt_compare_has_total(const char *name)
 {
     const char *phase = phase_of_total(name);
-    return find_total(name) || find_cause(name) < GT_CAUSES ||
+    return find_total(name) || find_cause(name) < GT_CAUSES || strcmp(name, MEDIAN_TOTAL) == 0 ||
            (phase && gt_serving_phase_named(phase) < GT_SERVING_PHASES);
 }
 
@@ -311,6 +313,34 @@ static bool check_step_time(gt_gate *gate, const pair *p, const char *phase, gt_
     return true;
 }
 
+/* One slow step, such as that of a checkpoint, changes the mean, but not the median. */
+static bool check_median(gt_gate *gate, const pair *p, gt_table *met, gt_error *error)
+{
+    double ms[2];
+    for (size_t side = 0; side < 2; side++) {
+        const gt_compare_report *report = side ? p->variant : p->base;
+        const gt_step_parts *parts = report->parts;
+        if (report->served != GT_NOT_SERVED)
+            return refuse(gate, error, "of servers use step_ms, which compares like steps");
+        if (!parts || !parts->time_count)
+            return gt_fail(error,
+                           "--fail_if '%.300s': %s has no two steps whose times are known; use step_ms",
+                           gate->condition, report->path);
+        ms[side] = gt_median(parts->times_ns, parts->time_count) / 1e6;
+    }
+    gt_gate_compare(gate,
+                    &(gt_gate_values){.report = p->variant->tag,
+                                      .sheet = GT_SHEET_STEP_TIMES.name,
+                                      .row = p->variant->tag,
+                                      .column = GT_COL_MEDIAN_MS.name,
+                                      .baseline = ms[0],
+                                      .variant = ms[1],
+                                      .diff = ms[1] - ms[0],
+                                      .whole = ms[0]},
+                    met);
+    return true;
+}
+
 static bool check_gate(gt_gate *gate, const pair *p, gt_table *met, gt_error *error)
 {
     const char *phase = gate->is_total ? phase_of_total(gate->row) : NULL;
@@ -318,6 +348,7 @@ static bool check_gate(gt_gate *gate, const pair *p, gt_table *met, gt_error *er
         return gt_fail(error, "'%.200s': conditions on the waterfall are on its column %s", gate->condition,
                        GT_COL_DELTA_MS.name);
     if (phase) return check_step_time(gate, p, phase, met, error);
+    if (gate->is_total && strcmp(gate->row, MEDIAN_TOTAL) == 0) return check_median(gate, p, met, error);
     if (p->first_phase < p->phases->row_count)
         gt_warn(
             "--fail_if '%s': of servers this is on the mean over the steps of all phases, which changes with "
