@@ -91,8 +91,32 @@ static void edit_points(const gt_schedule *schedule, const bool *in_trip, gt_edi
     gt_edit_remove_label(edit, schedule, GT_CAUSE_SYNC);
 }
 
-static char *advice_of(const gt_schedule *schedule)
+/* What to do about calls that are made on purpose; NULL: about reading values. */
+static const char *advice_for_site(gt_str site)
 {
+    static const struct {
+        const char *word, *advice;
+    } rows[] = {
+        {"barrier",
+         "Remove the barrier from the loop: collectives wait for each other on the GPU anyway. If ranks must "
+         "agree, do it every N steps."},
+        {"synchronize",
+         "Remove torch.cuda.synchronize() from the loop; measure times with torch.cuda.Event, or every N "
+         "steps."},
+        {"nonzero",
+         "The size of nonzero, unique and boolean indexing is read by the host: use torch.where or a fixed "
+         "number of rows (topk, capacity of experts)."},
+    };
+    for (size_t i = 0; i < GT_LENGTH(rows); i++)
+        if (gt_str_contains(site, rows[i].word)) return rows[i].advice;
+    return NULL;
+}
+
+static char *advice_of(const gt_schedule *schedule, const char *site)
+{
+    const char *special =
+        site && schedule->origin == GT_BY_PYTORCH ? advice_for_site((gt_str){site, strlen(site)}) : NULL;
+    if (special) return gt_rule_text("%s", special);
     static const char *const before[] = {[GT_BY_PYTORCH] = "",
                                          [GT_BY_ROCPROF] = "Find out what waits. In PyTorch: ",
                                          [GT_BY_JAX] = "",
@@ -212,7 +236,7 @@ bool gt_rule_host_sync(const gt_rule_input *input, gt_finding *finding)
             gt_rule_evidence(finding, "%s of synchronising calls in the trace",
                              gt_rule_count((double)schedule->burst_count, "tight loop", "tight loops").text);
         gt_rule_state_idle(input, finding, GT_CAUSE_SYNC);
-        finding->advice = advice_of(schedule);
+        finding->advice = advice_of(schedule, finding->where);
         judge_waits(input, finding, wait_ns, call_ns);
         edit_points(schedule, in_trip, &finding->edit);
     }

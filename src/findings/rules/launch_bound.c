@@ -1,7 +1,10 @@
 /* launch_bound: is the host too slow at preparing and launching kernels?
  *
  * The edit removes the host time of operators and launches. This is the generic cause of idle time, so the
- * engine counts only what remains of its gain after the repair of all specific findings. */
+ * engine counts only what remains of its gain after the repair of all specific findings.
+ *
+ * If nearly all launches return when their kernel has ended, somebody made them wait (CUDA_LAUNCH_BLOCKING):
+ * then only the waiting is removed, and nothing else is said. */
 #include "base/memory.h"
 #include "findings/rules/rules_table.h"
 #include "table/stats.h"
@@ -30,6 +33,46 @@ typedef struct launch_sums {
     int64_t slow_ns;
     uint32_t slowest; /* the point of the longest one; GT_NONE */
 } launch_sums;
+
+/* Whether launches return only when what they launched has ended. Few do on their own: a short kernel on an
+ * idle GPU. */
+static bool are_blocking(const gt_schedule *schedule)
+{
+    enum { FEWEST = 20 };
+    static const double nearly_all = 0.95;
+    size_t launches = 0, blocking = 0;
+    for (size_t p = 0; p < schedule->point_count; p++) {
+        const gt_host_point *point = &schedule->points[p];
+        if (point->kind != GT_API_LAUNCH || !point->op_count) continue;
+        const gt_gpu_op *op = &schedule->ops[schedule->point_ops[point->first_op]];
+        launches++;
+        blocking += op->kind == GT_KIND_KERNEL && op->end_ns <= point->end_ns;
+    }
+    return launches >= FEWEST && (double)blocking >= nearly_all * (double)launches;
+}
+
+static void edit_blocking(const gt_schedule *schedule, gt_edit *edit)
+{
+    for (size_t p = 0; p < schedule->point_count; p++)
+        if (schedule->points[p].kind == GT_API_LAUNCH)
+            gt_edit_point_add(edit, (uint32_t)p, GT_EDIT_NO_CALL | GT_EDIT_NO_WAIT, 0);
+}
+
+static bool find_blocking(const gt_rule_input *input, gt_finding *finding)
+{
+    edit_blocking(input->schedule, &finding->edit);
+    finding->id = "launch_bound";
+    finding->confidence = GT_CONFIDENCE_HIGH;
+    finding->title =
+        gt_rule_text("Each launch waits until its kernel has ended: the GPU is idle for %.2f ms per %s",
+                     gt_rule_idle_ms(input, GT_CAUSE_LAUNCH), input->per);
+    gt_rule_evidence(finding, "launching calls return after the kernels that they launch, median %.1f us",
+                     median_kernel_us(input->schedule));
+    finding->advice =
+        gt_rule_text("Unset %s.", input->gpu->is_amd ? "AMD_SERIALIZE_KERNEL and HIP_LAUNCH_BLOCKING"
+                                                     : "CUDA_LAUNCH_BLOCKING");
+    return true;
+}
 
 static launch_sums edit_launches(const gt_schedule *schedule, gt_edit *edit)
 {
@@ -78,6 +121,7 @@ static void describe_slow(const gt_rule_input *input, const launch_sums *sums, g
 bool gt_rule_launch_bound(const gt_rule_input *input, gt_finding *finding)
 {
     const gt_schedule *schedule = input->schedule;
+    if (are_blocking(schedule)) return find_blocking(input, finding);
     launch_sums sums = edit_launches(schedule, &finding->edit);
     gt_edit_remove_label(&finding->edit, schedule, GT_CAUSE_LAUNCH);
     if (finding->edit.point_count == 0) return false;
