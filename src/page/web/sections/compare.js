@@ -102,7 +102,7 @@ class Waterfall {
     this.page = page;
     this.names = [page.front.answers.baseline?.name ?? 'A', page.front.answers.reports?.[0]?.name ?? 'B'];
     this.rows = waterfallRows(page.front.answers.waterfalls[0], this.names);
-    this.per = page.front.facts.per === 'trace' ? 'time' : 'step time';
+    this.per = page.front.facts.tiles.find((tile) => tile.id === 'step')?.label ?? 'time';
     this.picture = svg('svg', {tabindex: '0', role: 'application', 'aria-roledescription': 'waterfall chart',
       'aria-label': this.description()});
     this.box = element('div', {class: 'chart waterfall'}, this.picture);
@@ -149,8 +149,8 @@ class Waterfall {
     const ticks = unitTicks(start, end, Math.max(2, Math.floor((area.right - area.left) / 90)), TIME_UNITS);
     clear(this.picture).append(bottomAxis(x, ticks, area, null),
       ...this.rows.map((row, i) => this.rowNode(row, i, {x, start, area, width})));
-    const cut = start > 0 ? `The axis begins at ${time(start)}: the bars of both ${this.per}s are cut off. ` : '';
-    this.note.textContent = `${cut}Contributions add up to the difference of the ${this.per}s. ` +
+    const cut = start > 0 ? `The axis begins at ${time(start)}: the outer bars are cut off. ` : '';
+    this.note.textContent = `${cut}Contributions add up to the difference of the outer bars. ` +
       'A click shows what one is about in the tables below.';
   }
 
