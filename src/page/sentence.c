@@ -205,6 +205,7 @@ static bool is_about_limit(const gt_page_measures *m)
     gt_page_part_kind limit = limit_of(m);
     const gt_page_part *cause = largest(m, GT_PART_IDLE);
     if (limit == GT_PART_COMPUTATION) return m->repair.is_gpu;
+    if (strcmp(m->repair.id, "uneven_steps") == 0) return true; /* whatever these steps do or wait for */
     for (size_t i = 0; i < GT_LENGTH(subjects); i++) {
         if (strcmp(subjects[i].id, m->repair.id) != 0 || subjects[i].kind != limit) continue;
         if (limit != GT_PART_IDLE || (cause && strcmp(cause->name, subjects[i].cause) == 0)) return true;

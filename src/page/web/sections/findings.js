@@ -39,12 +39,19 @@ export function aloneText({gain_ms: gain, gain_alone_ms: alone}) {
   return isSame ? '' : ` after the repairs before it, ${milliseconds(alone)} alone`;
 }
 
+// What a gain is a share of, in ms: of uneven steps the median step and the gain, where the window has fewer of them than
+// there are on average.
+function wholeOf({gain_ms: gain, gain_pct: share}, model) {
+  const whole = share > 0 ? 100 * gain / share : model;
+  return Math.abs(whole - model) > 0.02 * model ? {ms: whole, meaning: 'the median step and the gain'} : {ms: model};
+}
+
 function gainBar(finding, {answers, kind}) {
   const share = Math.min(100, Math.max(0, finding.gain_pct || 0));
   const per = answers.per === 'trace' ? 'in the window' : 'per step';
-  const whole = Number.isFinite(answers.model_step_ms) ?
-    ` of ${answers.model_step_ms} ms, ${gainBase(answers, kind).meaning}` : '';
-  const ofWhole = Number.isFinite(answers.model_step_ms) ? ` of ${milliseconds(answers.model_step_ms)}` : '';
+  const {ms, meaning} = wholeOf(finding, answers.model_step_ms);
+  const whole = Number.isFinite(ms) ? ` of ${ms} ms, ${meaning ?? gainBase(answers, kind).meaning}` : '';
+  const ofWhole = Number.isFinite(ms) ? ` of ${milliseconds(ms)}` : '';
   const fill = element('div', {class: 'gain-fill', style: {width: `${share}%`}});
   return element('div', {class: 'gain', title: `upper bound: ${finding.gain_ms} ms${whole}`},
     element('div', {class: 'gain-track', 'aria-hidden': 'true'}, fill),
