@@ -40,6 +40,7 @@ typedef struct gt_finding {
     bool *steps;           /* owned, by used step: those that it is about; NULL: all. Then also */
     double usual_ns;       /* what the other steps take; the gain may be more than that */
     bool names_cause;      /* of these steps; otherwise a finding that lies in them may */
+    bool lacks_cause;      /* it is a hint for want of one */
     bool is_mild;          /* normal in good programs: never of high severity */
     const char *phase;     /* of a server: the phase of most of the gain; NULL: it is none */
     double phase_gain_ns;  /* per step of this phase */

@@ -250,7 +250,8 @@ static bool find_steps(uneven_search *search)
     }
     if (!found) return false;
     uneven->is_of_gpu = gpu_excess > explained * excess;
-    if (uneven->is_of_gpu && all_ops / (double)found < more_ops * ops) return false;
+    uneven->launches_more = all_ops / (double)found >= more_ops * ops;
+    if (uneven->is_of_gpu && !uneven->launches_more) return false;
     for (size_t i = 0; i < count; i++)
         search->steps[i].own_ns =
             uneven->is_of_gpu ? search->steps[i].gpu_ns - gpu_ns : search->steps[i].host_ns - host_ns;
@@ -315,6 +316,27 @@ static void add_event(const uneven_search *search, name_sums *sums, const gt_hos
     }
 }
 
+/* Takes the time that calls wait for the GPU out of what is around them: the host is only as far behind as
+ * before. */
+static void take_waits(const uneven_search *search, name_sums *sums, uint32_t thread)
+{
+    const gt_schedule *s = search->schedule;
+    uint32_t *seen = gt_alloc_zero(gt_interner_count(s->strings), sizeof *seen); /* the last point, from 1 */
+    for (uint32_t p = 0; p < s->point_count; p++) {
+        const gt_host_point *point = &s->points[p];
+        uint32_t used =
+            point->thread == thread && point->wait_ns > 0 ? used_step_at(search, point->start_ns) : GT_NONE;
+        if (used == GT_NONE) continue;
+        for (uint32_t e = s->events[point->event].parent; e != GT_NONE; e = s->events[e].parent) {
+            uint32_t name = s->events[e].name;
+            if (seen[name] != p + 1 && gt_map_get(&sums->places, name, used) != GT_MAP_NONE)
+                add_time(search, sums, name, UINT32_MAX - 1, used, -(double)point->wait_ns);
+            seen[name] = p + 1;
+        }
+    }
+    gt_free(seen);
+}
+
 /* Host time by function, range and op of the thread of the steps; of recursive ones, the outermost call. */
 static void sum_host(const uneven_search *search, name_sums *sums)
 {
@@ -336,6 +358,7 @@ static void sum_host(const uneven_search *search, name_sums *sums)
     }
     gt_free(active);
     gt_free(open);
+    take_waits(search, sums, (uint32_t)(thread - s->threads));
 }
 
 /* GPU time by the functions and ranges that launched it. */

@@ -15,14 +15,15 @@ typedef struct gt_addition {
 } gt_addition;
 
 typedef struct gt_uneven {
-    bool *is_uneven;   /* by used step: the time from its first op to that of the next one is unusual */
-    bool *is_named;    /* by used step: it takes that time, in full or in part before its own first op */
-    size_t count;      /* of those named */
-    bool is_of_gpu;    /* the GPU computes more; otherwise the host takes longer */
-    bool only_forward; /* of the GPU: nothing more in the backward pass */
-    bool is_warm_up;   /* the first steps, and no others */
-    bool is_mixed;     /* they do different things */
-    size_t period;     /* every so many steps; 0: not at equal distances, or not often enough to know */
+    bool *is_uneven;    /* by used step: the time from its first op to that of the next one is unusual */
+    bool *is_named;     /* by used step: it takes that time, in full or in part before its own first op */
+    size_t count;       /* of those named */
+    bool is_of_gpu;     /* the GPU computes more; otherwise the host takes longer */
+    bool only_forward;  /* of the GPU: nothing more in the backward pass */
+    bool launches_more; /* a tenth more ops than other steps */
+    bool is_warm_up;    /* the first steps, and no others */
+    bool is_mixed;      /* they do different things */
+    size_t period;      /* every so many steps; 0: not at equal distances, or not often enough to know */
     double median_ns, mean_ns; /* of all steps */
     double excess_ns;          /* of an uneven step over the median */
     double gain_ns;            /* per step, if no step was uneven */

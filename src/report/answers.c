@@ -134,6 +134,15 @@ bool gt_answers_any_important(const gt_answers *a)
     return false;
 }
 
+/* Whether a hint would matter. */
+static bool any_hint(const gt_answers *a)
+{
+    const gt_table *findings = gt_answers_sheet(a, GT_SHEET_FINDINGS);
+    for (size_t row = 0; findings && row < findings->row_count; row++)
+        if (gt_answers_value(findings, GT_COL_GAIN_PCT, row) >= important_pct) return true;
+    return false;
+}
+
 void gt_answers_add_unimportant(const gt_answers *a, gt_buffer *out)
 {
     static const double idle_share = 0.1;
@@ -147,7 +156,9 @@ void gt_answers_add_unimportant(const gt_answers *a, gt_buffer *out)
         gt_buffer_add_format(&limit, "GPUs are idle %.0f %% of the time", 100 * idle_ms / step_ms);
     if (limit.len) {
         limit.bytes[0] = (char)toupper((unsigned char)limit.bytes[0]);
-        gt_buffer_add_format(out, "%s. No rule finds a repair.", gt_buffer_str(&limit).bytes);
+        gt_buffer_add_format(out, "%s. %s", gt_buffer_str(&limit).bytes,
+                             any_hint(a) ? "What would help is not certain: see the hints."
+                                         : "No rule finds a repair.");
     } else {
         gt_buffer_add_cstr(out, "No important finding.");
     }

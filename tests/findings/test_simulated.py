@@ -235,5 +235,37 @@ def test_collectives_on_the_cpu(binary):
         assert found["cpu_op"]["confidence"] == "high" and ".cpu()" not in found["cpu_op"]["advice"], found
 
 
+def prefetching(copy_us, steps=6, kernels=40):
+    """Each step's batch is copied on a second stream as soon as the one before it is; the step waits for it."""
+    program = Program()
+    copied = 0.0
+    with program.function("train.py(1): <module>"):
+        for number in range(steps):
+            with program.step(number):
+                with program.function("prefetch.py(5): preload"), program.op("aten::copy_", [1000, 1000]):
+                    program.correlation += 1
+                    copy = small_traces.kernel(max(program.now + 5, copied), max(copy_us, 1), program.correlation, stream=9, name="Memcpy HtoD (Pinned -> Device)")
+                    copy.update(cat="gpu_memcpy")
+                    copy["args"].update({"bytes": 300000000, "memory bandwidth (GB/s)": 25.0})
+                    copied = copy["ts"] + copy["dur"]
+                    program.on_gpu.append(copy)
+                    program.call("cudaMemcpyAsync", program.now + 5, correlation=program.correlation)
+                program.free = max(program.free, copied)
+                for _ in range(kernels):
+                    program.matmul(150)
+            program.host(20)
+    return program
+
+
+def test_no_gain_beyond_the_remaining_work(binary):
+    """A copy that is slower than the step: without it, the step takes what its kernels take."""
+    program = prefetching(12000)
+    truth = program.step_ms() - prefetching(0).step_ms()
+    found, document, _ = report(binary, program)
+    assert 0.75 < found["exposed_copy"]["gain_ms"] / truth < 1.33, (truth, document["findings"])
+    # The window has the kernels of four of its five steps: those of the last one come after it.
+    assert document["all_fixed_ms"] >= 40 * 0.15 * 4 / 5 - 0.01, document["all_fixed_ms"]
+
+
 if __name__ == "__main__":
     sys.exit(harness.run_test_functions(__doc__, globals()))

@@ -14,7 +14,7 @@ LONG = 60  # steps of a long run, many periods
 
 PLACES = {"a checkpoint": ("torch/serialization.py(945): save", "checkpoint"), "logging": ("train.py(90): log_metrics", "Log from another thread"),
           "garbage collection": ("<built-in function collect>", "gc.freeze"), "recompilation": ("torch/_dynamo/convert_frame.py(500): __call__", "mark_dynamic"),
-          "evaluation": ("train.py(60): evaluate", "Evaluate less often"), "Python code": ("train.py(80): shuffle", "See what this function")}
+          "Python code": ("train.py(80): shuffle", "See what this function")}
 
 
 def train(steps, host=None, gpu=None, larger=(), kernels=40, us=100, backward=True):
@@ -115,7 +115,7 @@ def check_last(binary, folder):
 
 def check_irregular(binary, folder):
     finding, _ = only(binary, train(13, pause(PLACES["logging"][0], 30000, lambda n: n in (2, 3, 9))))
-    assert finding["confidence"] == "medium" and "(3 of 13, not at equal distances)" in finding["title"], finding
+    assert finding["confidence"] == "medium" and "(3 of 13, in no regular row)" in finding["title"], finding
     assert abs(finding["gain_ms"] - 3 * 30.0 / 12) < 0.3, finding
     return []
 
@@ -199,7 +199,7 @@ def check_no_row(binary, folder):
 
     def different(program, number):
         pause(PLACES["a checkpoint"][0], 30000, lambda n: n == 3)(program, number)
-        pause(PLACES["evaluation"][0], 30000, lambda n: n == 7)(program, number)
+        pause(PLACES["logging"][0], 30000, lambda n: n == 7)(program, number)
     finding, _ = only(binary, train(9, different))
     assert finding["confidence"] == "medium" and "(2 of 9, which do different things)" in finding["title"], finding
     return []
@@ -213,12 +213,39 @@ def check_optimizer(binary, folder):
 
 
 def check_words(binary, folder):
-    """A cause is a word of a function's name, not any part of it."""
+    """A cause is a word of a function's name, not any part of it; an evaluation computes something."""
     words = {"retrieval": "Python code", "medieval": "Python code", "invalidate_cache": "Python code", "logits_step": "Python code", "catalog": "Python code",
-             "evaluate": "evaluation", "run_eval": "evaluation", "validation_step": "evaluation", "log_metrics": "logging", "save_model": "a checkpoint"}
+             "validate_shapes": "Python code", "log_metrics": "logging", "save_model": "a checkpoint"}
     for name, what in words.items():
         finding, _ = only(binary, train(13, pause(f"/eval/train.py(40): {name}", 30000, lambda n: n % 4 == 1)))
         assert finding["title"].endswith(": " + what), (name, finding["title"])
+    for name in ("evaluate", "run_eval", "validation_step", "test_model"):
+        finding, _ = only(binary, train(13, gpu=more_kernels(f"train.py(40): {name}", 60, lambda n: n % 4 == 1), backward=False))
+        assert finding["title"].endswith(": evaluation") and finding["where"].endswith(name), (name, finding)
+    return []
+
+
+def check_waits(binary, folder):
+    """The host reads the loss, and then does something: that is the reason, not what it waits for; nor is a synchronisation that each step has."""
+    def log(program, number):
+        if number % 4 == 2:
+            with program.function("train.py(60): log_metrics"):
+                with program.function("<built-in method item of Tensor object at 0x7f0000000000>"):
+                    program.item()
+                with program.function("train.py(70): render_figure"):
+                    program.host(9000)
+    program = Program()
+    with program.function("train.py(1): <module>"):
+        for number in range(13):
+            with program.step(number), program.function("train.py(10): step"):
+                for _ in range(40):
+                    program.matmul(150)
+                log(program, number)
+            program.host(20)
+    finding, _ = only(binary, program)
+    assert finding["where"] == "train.py(70): render_figure" and "item" not in finding["advice"], finding
+    finding, _ = only(binary, train(13, pause("train.py(80): shuffle", 9000, lambda n: n % 4 == 2)))
+    assert finding["title"].endswith("Python code") and ".item()" not in finding["advice"], finding
     return []
 
 
@@ -242,7 +269,7 @@ def cases():
     found += [harness.Case(f"gpu, every {period} steps", check_gpu, period) for period in (3, 4, 5)]
     found += [harness.Case(f"pause {where}", check_place_in_step, where) for where in ("at first", "with a copy", "at last", "between")]
     return found + [harness.Case(name, check) for name, check in (
-        ("no row", check_no_row), ("optimizer", check_optimizer), ("words", check_words), ("allocation", check_allocation), ("once", check_once), ("last", check_last), ("irregular", check_irregular), ("even", check_even), ("other findings", check_other_findings))]
+        ("no row", check_no_row), ("optimizer", check_optimizer), ("words", check_words), ("waits", check_waits), ("allocation", check_allocation), ("once", check_once), ("last", check_last), ("irregular", check_irregular), ("even", check_even), ("other findings", check_other_findings))]
 
 
 if __name__ == "__main__":

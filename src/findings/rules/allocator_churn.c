@@ -102,9 +102,15 @@ static bool are_close(const gt_schedule *schedule, alloc_call *calls, size_t cou
            launches <= few_launches * launches_until(schedule, INT64_MAX);
 }
 
-/* Whether nearly all of the time is in one step, or without steps at one place in time: the cache of the
- * allocator grows once and then stays. Frees in a later step are what an allocator does that has no room
- * left. */
+/* What the first two steps have: gradients come in the first, the state of the optimizer in the second. */
+static double first_ns(const gt_schedule *schedule, const double *by_step)
+{
+    return by_step[schedule->used_steps[0] + 1] + by_step[schedule->used_steps[1] + 1];
+}
+
+/* Whether nearly all of the time is in one step, or in the first two, or without steps at one place in time:
+ * the cache of the allocator grows once and then stays. Frees in a later step are what an allocator does that
+ * has no room left. */
 static bool is_cold_start(const gt_schedule *schedule, bool any_frees)
 {
     const gt_step_window *window = &schedule->window;
@@ -129,7 +135,9 @@ static bool is_cold_start(const gt_schedule *schedule, bool any_frees)
     }
     bool is_cold = false;
     if (schedule->used_step_count >= FEWEST_STEPS)
-        is_cold = most_ns >= nearly_all * all_ns && (!any_frees || most <= (int32_t)schedule->used_steps[0]);
+        is_cold =
+            (most_ns >= nearly_all * all_ns && (!any_frees || most <= (int32_t)schedule->used_steps[0])) ||
+            (!any_frees && first_ns(schedule, by_step) >= nearly_all * all_ns);
     else if (schedule->used_step_count < 2)
         is_cold = are_close(schedule, calls, count, all_ns);
     gt_free(by_step);

@@ -19,6 +19,7 @@ bool gt_rule_data_stall(const gt_rule_input *input, gt_finding *finding)
 {
     if (!gt_rule_has_label(input, GT_CAUSE_DATA)) return false;
     double idle_ms = gt_rule_state_idle(input, finding, GT_CAUSE_DATA);
+    if (!gt_rule_shows(idle_ms)) return false; /* a full queue takes microseconds */
     finding->id = "data_stall";
     finding->confidence = GT_CONFIDENCE_HIGH;
     finding->title = gt_rule_text("The GPU waits %.2f ms per %s for input data", idle_ms, input->per);

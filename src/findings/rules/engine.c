@@ -211,6 +211,37 @@ static bool shortens_ops(const gt_edit *edit)
     return false;
 }
 
+/* The time per step in which some stream is busy with what these edits leave: no repair makes the step
+ * shorter.
+ */
+static double find_least_ns(const gt_schedule *schedule, const edit_set *set)
+{
+    const gt_step_window *window = &schedule->window;
+    double *left_ns = gt_alloc(schedule->op_count * sizeof *left_ns), most_ns = 0;
+    double *until_ns = gt_alloc(schedule->stream_count * sizeof *until_ns);
+    double *busy_ns = gt_alloc_zero(schedule->stream_count, sizeof *busy_ns);
+    for (size_t i = 0; i < schedule->op_count; i++) left_ns[i] = (double)gt_op_ns(&schedule->ops[i]);
+    for (size_t i = 0; i < set->count; i++)
+        for (size_t k = 0; k < set->items[i]->op_count; k++) {
+            const gt_edit_op *op = &set->items[i]->ops[k];
+            left_ns[op->op] = smaller(left_ns[op->op], op->dur_ns);
+        }
+    for (size_t i = 0; i < schedule->stream_count; i++) until_ns[i] = (double)window->start_ns;
+    for (size_t i = 0; i < schedule->op_count; i++) { /* sorted by start */
+        const gt_gpu_op *op = &schedule->ops[i];
+        double start_ns = larger((double)op->start_ns, until_ns[op->stream]);
+        double end_ns = smaller((double)op->start_ns + left_ns[i], (double)window->end_ns);
+        if (end_ns <= start_ns) continue;
+        until_ns[op->stream] = end_ns;
+        busy_ns[op->stream] += end_ns - start_ns;
+        most_ns = larger(most_ns, busy_ns[op->stream]);
+    }
+    gt_free(left_ns);
+    gt_free(until_ns);
+    gt_free(busy_ns);
+    return most_ns / (double)window->steps;
+}
+
 /* Sets the gains of all findings and returns the step time with a faster host. */
 static double find_gains(const gt_rule_input *input, found_rules *found)
 {
@@ -258,6 +289,9 @@ static double find_gains(const gt_rule_input *input, found_rules *found)
             gain_ns = smaller(gain_ns, jobs.items[wait].edits.step_ns - residual[i].edits.step_ns);
         if (!finding->is_gpu && !finding->steps && !shortens_ops(&finding->edit))
             gain_ns = smaller(gain_ns, host_idle_ns + finding->held_ns);
+        if (!finding->gain_is_given)
+            gain_ns =
+                smaller(gain_ns, input->model_ns - find_least_ns(input->schedule, &jobs.items[i].edits));
         finding->gain_ns = limit_gain(finding, gain_ns);
     }
     double fast_ns = fast->edits.step_ns;
@@ -389,7 +423,6 @@ static void take_cause(gt_finding *uneven, const gt_finding *finding)
                   {"first_use", "first use of code or memory"},
                   {"cpu_op", "operators on the CPU"},
                   {"cpu_roundtrip", "operators on the CPU"},
-                  {"host_sync", "waiting for the GPU"},
                   {"pageable_copy", "copies"},
                   {"exposed_copy", "copies"},
                   {"wait", "waiting"},
@@ -401,6 +434,7 @@ static void take_cause(gt_finding *uneven, const gt_finding *finding)
         gt_free(title);
         gt_free(uneven->advice);
         uneven->advice = gt_strdup(finding->advice);
+        if (uneven->lacks_cause) uneven->confidence = GT_CONFIDENCE_MEDIUM;
     }
 }
 
@@ -409,7 +443,8 @@ static void take_cause(gt_finding *uneven, const gt_finding *finding)
 static void fold_into_uneven(const gt_rule_input *input, found_rules *found)
 {
     static const double nearly_all = 0.8, notable = 0.05, explains = 0.6;
-    gt_finding *uneven = NULL;
+    gt_finding *uneven = NULL, *most = NULL; /* of those that are part of it */
+    double most_ns = 0;
     for (size_t i = 0; i < found->count; i++)
         if (found->items[i].steps) uneven = &found->items[i];
     for (size_t i = 0; uneven && i < found->count; i++) {
@@ -418,8 +453,11 @@ static void fold_into_uneven(const gt_rule_input *input, found_rules *found)
         const double *edited_ns = found->step_ns + i * input->schedule->used_step_count;
         double inside_ns = gt_rule_gain_in_steps(input, edited_ns, uneven->steps);
         if (inside_ns > nearly_all * finding->gain_ns) {
-            if (!uneven->names_cause && finding->gain_ns > explains * uneven->gain_ns)
-                take_cause(uneven, finding);
+            /* Without a synchronisation the host is ahead and hides the pause, but it is not the reason. */
+            if (finding->gain_ns > most_ns && strcmp(finding->id, "host_sync") != 0) {
+                most = finding;
+                most_ns = finding->gain_ns;
+            }
             if (gt_rule_shows(finding->gain_ns / 1e6))
                 gt_rule_evidence(uneven, "this includes %s: %.2f ms per %s", finding->id,
                                  finding->gain_ns / 1e6, input->per);
@@ -431,6 +469,7 @@ static void fold_into_uneven(const gt_rule_input *input, found_rules *found)
             finding->gain_ns -= inside_ns;
         }
     }
+    if (most && !uneven->names_cause && most_ns > explains * uneven->gain_ns) take_cause(uneven, most);
 }
 
 /* ---- all repairs together ---- */
@@ -522,6 +561,7 @@ static double all_fixed(const gt_rule_input *input, const found_rules *found)
     double host_idle_ns = (double)gt_idle_host_ns(input->idle) / (double)input->schedule->window.steps;
     step_ns = larger(step_ns, input->model_ns - gpu_gain_ns - host_idle_ns);
     if (!(removed_ns > 0)) step_ns = larger(step_ns, find_busy_ns(input->schedule));
+    step_ns = larger(step_ns, find_least_ns(input->schedule, &sets[ALL]));
     step_ns = smaller(step_ns, best_ns);
     return gt_gain_counts(input->model_ns - step_ns, input->error_ns) ? step_ns : input->model_ns;
 }

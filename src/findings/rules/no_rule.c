@@ -78,7 +78,7 @@ char *gt_no_rule_text(const gt_schedule *schedule, const gt_gpu_facts *facts, co
     double all_ns = 0;
     for (size_t i = 0; i < schedule->op_count; i++) {
         const gt_gpu_op *op = &schedule->ops[i];
-        if (!gt_window_has(&schedule->window, op->start_ns)) continue;
+        if (!gt_window_has(&schedule->window, op->start_ns) || op->communicates) continue;
         all_ns += (double)gt_op_ns(op);
         if (covered[i] || op->kind != GT_KIND_KERNEL) continue;
         double ns = facts->op_source[i] == GT_NONE ? 0 : peak_ns(facts, schedule, gpu, i, &arena);

@@ -81,8 +81,9 @@ static const struct {
 
 typedef struct place {
     uint32_t site, function; /* string ids; GT_STR_NONE: none. The function is the user's */
-    bool is[PYTHON];         /* of COMPILING and GARBAGE: what calls the site, or is called there, says so */
+    bool is[PYTHON];         /* of some: what calls the site, or is called there, says so */
     bool is_usual;           /* the other steps have the site, too, and for longer than the difference */
+    bool is_async;           /* the checkpoint is written in another thread */
     bool optimizes;          /* an optimizer's step is in it */
 } place;
 
@@ -138,6 +139,8 @@ static place find_place(const gt_schedule *s, const gt_uneven *uneven)
         bool is_new = gt_addition_is_new(addition);
         found.is[COMPILING] |= has_part(name, reasons[COMPILING].parts);
         found.is[GARBAGE] |= has_part(name, reasons[GARBAGE].parts);
+        found.is[INPUT_DATA] |= is_new && gt_name_has(s, addition->name, GT_NAME_DATA);
+        found.is_async |= gt_str_contains(name, "async_save");
         found.optimizes |= gt_name_has(s, addition->name, GT_NAME_OPTIMIZER);
         for (int only_new = 0; only_new <= is_new; only_new++) {
             if (!gt_name_has(s, addition->name, not_a_site)) take_deeper(&sites[only_new], addition);
@@ -157,10 +160,12 @@ static reason find_reason(const gt_schedule *s, const gt_uneven *uneven, const p
 {
     gt_str site = gt_interner_get(s->strings, at->site), function = gt_interner_get(s->strings, at->function);
     bool is_users = at->function != GT_STR_NONE;
-    for (reason r = CHECKPOINT; r < PYTHON && at->site != GT_STR_NONE; r++)
+    for (reason r = CHECKPOINT; r < PYTHON && at->site != GT_STR_NONE; r++) {
+        if (r == EVALUATION && !uneven->launches_more) continue; /* it computes something */
         if (at->is[r] || has_part(site, reasons[r].parts) || has_word(site, reasons[r].words) ||
             (is_users && has_word(function, reasons[r].words)))
             return r;
+    }
     if (uneven->only_forward) return EVALUATION;
     return uneven->is_of_gpu ? GPU_WORK : s->has_stacks ? PYTHON : UNTRACED;
 }
@@ -213,7 +218,7 @@ static void describe(const gt_rule_input *input, const gt_uneven *uneven, reason
         gt_buffer_add_format(&how, "%zu of %zu, %s", uneven->count, s->used_step_count,
                              uneven->is_warm_up ? "the first ones"
                              : uneven->is_mixed ? "which do different things"
-                                                : "not at equal distances");
+                                                : "in no regular row");
     double ms = uneven->excess_ns / 1e6;
     if (uneven->count == 1)
         finding->title = gt_rule_text("Step %s takes %.2f ms longer than the others: %s",
@@ -256,6 +261,7 @@ bool gt_rule_uneven_steps(const gt_rule_input *input, gt_finding *finding)
         finding->gain_ns = uneven->gain_ns;
         finding->usual_ns = uneven->median_ns;
         finding->names_cause = why != PYTHON && why != UNTRACED;
+        finding->lacks_cause = at.is_usual && !uneven->is_warm_up;
         if (at.site != GT_STR_NONE) {
             bool is_inside = at.function != GT_STR_NONE && at.function != at.site;
             char *site = gt_rule_string(input, at.site);
@@ -268,7 +274,11 @@ bool gt_rule_uneven_steps(const gt_rule_input *input, gt_finding *finding)
         for (size_t i = 0; i < s->used_step_count; i++) uneven->is_uneven[i] |= uneven->is_named[i];
         finding->steps = uneven->is_uneven; /* the finding's from now on */
         uneven->is_uneven = NULL;
-        finding->advice = gt_rule_text("%s", reasons[why].advice);
+        finding->advice =
+            gt_rule_text("%s", why == CHECKPOINT && at.is_async
+                                   ? "The checkpoint is written in another thread already, and what is "
+                                     "left is its copy: save less often."
+                                   : reasons[why].advice);
     }
     gt_uneven_free(uneven);
     return found;
