@@ -97,16 +97,16 @@ static void test_waiting_is_no_python_code(void **state)
 static void test_data_loading_beside_a_busy_gpu_is_not_shown(void **state)
 {
     (void)state;
-    /* 900 us of host time per step are hidden behind the kernel of 1 ms. */
-    made *m = make_label_steps(GT_CAUSE_DATA, 900, 0);
-    m->idle.cause_ns[GT_CAUSE_DATA] = 0;
-    gt_finding_list *list = run_rules(m);
-    const gt_finding *finding = find_finding(list, "data_stall");
-    assert_non_null(finding);
-    assert_int_equal(finding->rank, 0);
-    assert_int_equal(list->shown, 0);
-    assert_true(list->count >= 1);
-    end_test(m, list);
+    /* 900 us of host time per step are hidden behind the kernel of 1 ms, or all but 5 us. */
+    for (int idle_us = 0; idle_us <= 5; idle_us += 5) {
+        made *m = make_label_steps(GT_CAUSE_DATA, 900, 0);
+        m->idle.cause_ns[GT_CAUSE_DATA] = 3 * 1000 * idle_us;
+        gt_finding_list *list = run_rules(m);
+        const gt_finding *finding = find_finding(list, "data_stall");
+        assert_int_equal(finding != NULL, idle_us > 0);
+        assert_int_equal(list->shown, 0);
+        end_test(m, list);
+    }
 }
 
 static void test_nothing_is_said_of_labels_that_do_not_occur(void **state)
@@ -892,8 +892,8 @@ static void test_host_gains_end_at_the_idle_time_of_the_host(void **state)
 {
     (void)state;
     made *m = make_launch_steps(1000);
-    m->idle.cause_ns[GT_CAUSE_DATA] = 0;
-    m->idle.cause_ns[GT_CAUSE_LAUNCH] = 3 * 300000;
+    m->idle.cause_ns[GT_CAUSE_DATA] = 3 * 10000;
+    m->idle.cause_ns[GT_CAUSE_LAUNCH] = 3 * 290000;
     gt_finding_list *list = run_rules(m);
     expect_gain(list, "data_stall", 300);
     end_test(m, list);
