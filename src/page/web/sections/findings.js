@@ -39,8 +39,8 @@ export function aloneText({gain_ms: gain, gain_alone_ms: alone}) {
   return isSame ? '' : ` after the repairs before it, ${milliseconds(alone)} alone`;
 }
 
-// What a gain is a share of, in ms: of uneven steps the median step and the gain, where the window has fewer of them than
-// there are on average.
+// What a gain is a share of, in ms: of uneven steps the median step and the gain, where the window has fewer of them
+// than there are on average.
 function wholeOf({gain_ms: gain, gain_pct: share}, model) {
   const whole = share > 0 ? 100 * gain / share : model;
   return Math.abs(whole - model) > 0.02 * model ? {ms: whole, meaning: 'the median step and the gain'} : {ms: model};
