@@ -32,7 +32,8 @@ typedef struct gt_finding {
     bool gain_is_given;    /* by the rule; otherwise the edit gives it */
     double gain_ns;        /* per step */
     double most_ns;        /* per step: the gain is never more; 0: no such limit */
-    double held_ns;        /* per step: idle time of the device that a host edit ends */
+    double held_ns;        /* per step: time of the device that a host edit ends, in addition to idle time that
+                              the host causes */
     bool states_idle;      /* its words say for how long the GPU is idle because of it: */
     double stated_idle_ns; /* per step */
     double saved_ns;       /* per step: GPU time that it saves; a gain of more is mostly of launches, which

@@ -124,7 +124,8 @@ static gt_table *overview_sheet(const gt_findings *f)
     if (s->listed) step_ms = add_phases(sheet, s->listed, step_ms);
     gt_overview_add_number(sheet, "empty_steps", (double)gt_schedule_empty_steps(s), "steps");
     gt_overview_add_number(sheet, "window_steps", (double)s->window.steps, "steps");
-    gt_overview_add_number(sheet, "window_start_us", s->base_us + (double)s->window.start_ns / 1e3, "us");
+    gt_overview_add_number(sheet, "window_start_us",
+                           s->base_us + (double)gt_recorded_ns(s, s->window.start_ns) / 1e3, "us");
     gt_overview_add_number(sheet, "window_ns", (double)(s->window.end_ns - s->window.start_ns), "ns");
     if (s->used_step_count) gt_overview_add_number(sheet, "step_ms", step_ms, "ms");
     if (f->list->median_ns > 0)
@@ -485,7 +486,7 @@ static gt_table *gaps_sheet(const gt_findings *f)
         const gt_idle_piece *piece = main_piece(f->idle, gap);
         size_t row = gt_table_add_row(sheet);
         gt_table_set_int(sheet, RANK, row, (int64_t)i + 1);
-        gt_table_set_float(sheet, START, row, (double)gap->start_ns / 1e6);
+        gt_table_set_float(sheet, START, row, (double)gt_recorded_ns(f->schedule, gap->start_ns) / 1e6);
         gt_table_set_float(sheet, DURATION, row, (double)(gap->end_ns - gap->start_ns) / 1e3);
         gt_table_set_cstr(sheet, CAUSE, row, gt_cause_name(gap->cause));
         if (gap->op != GT_NONE) gt_table_set_string(sheet, OP, row, f->schedule->ops[gap->op].name);

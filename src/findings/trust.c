@@ -14,7 +14,8 @@
  *     T5   ops that start before launch, %    T13  error of the replay, %
  *     T6   truncation, steps without ops      T14  idle although work was launched, %
  *     T7   shapes                             T15  graph launches without kernels, %
- *     T16  processes that use the GPU         T17  kernels without a duration, % */
+ *     T16  processes that use the GPU         T17  kernels without a duration, %
+ *     T22  difference of the clocks, us */
 #include "findings/trust.h"
 
 #include "base/map.h"
@@ -291,7 +292,7 @@ static void judge_durations(const gt_schedule *s, gt_trust *trust)
         "%zu of %zu kernels have no duration: it is 0 or negative.", without, kernels);
 }
 
-/* T5. */
+/* T5 and T22. */
 static void judge_clocks(const gt_schedule *s, gt_trust *trust)
 {
     size_t early = 0;
@@ -313,6 +314,11 @@ static void judge_clocks(const gt_schedule *s, gt_trust *trust)
             early, (double)worst_ns / 1e3);
     else
         add(trust, "T5", value, 0.1, 5, "No GPU operation starts before its launch.");
+    if (s->clock_ns)
+        add(trust, "T22", fabs((double)s->clock_ns) / 1e3, 0, NO_LIMIT,
+            "The GPU's clock is about %.0f us %s than the host's, as the times from launches to their "
+            "operations and of synchronising calls show: this is corrected.",
+            fabs((double)s->clock_ns) / 1e3, s->clock_ns < 0 ? "earlier" : "later");
 }
 
 /* ---- completeness ---- */

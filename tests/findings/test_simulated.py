@@ -267,5 +267,33 @@ def test_no_gain_beyond_the_remaining_work(binary):
     assert document["all_fixed_ms"] >= 40 * 0.15 * 4 / 5 - 0.01, document["all_fixed_ms"]
 
 
+# ---- clocks ----
+
+
+def moved(program, us):
+    """The same program, recorded by a profiler whose clock of the GPU is wrong."""
+    for event in program.on_gpu:
+        event["ts"] += us
+    return program
+
+
+def test_clocks_of_host_and_gpu(binary):
+    programs = {"host_sync": lambda: layers_with_flags(True), "python_busy": lambda: norms(True, 300), "exposed_copy": lambda: prefetching(12000),
+                "launch_bound": lambda: layers_with_flags(False, 8, 35.0), "cpu_roundtrip": lambda: round_trip(True)}
+    for name, make in programs.items():
+        found, document, _ = report(binary, make())
+        assert "T22" not in [check["id"] for check in document["trust"]["checks"]], document["trust"]
+        for us in (-200, -50, 50, 200):
+            again, other, _ = report(binary, moved(make(), us))
+            assert abs(again[name]["gain_ms"] / found[name]["gain_ms"] - 1) < 0.05, (name, us, found[name], again.get(name))
+            assert other["findings"][0]["id"] == document["findings"][0]["id"], (name, us, other["findings"])
+            check = [check for check in other["trust"]["checks"] if check["id"] == "T22"]
+            # The start of an op tells nothing if the GPU is never idle; then nothing depends on the clocks either.
+            assert not check or abs(check[0]["value"] - abs(us)) < 12 and check[0]["level"] == "warn", (us, check)
+            assert check or name == "exposed_copy", (name, us, other["trust"])
+            start = document["window_start_us"] if "window_start_us" in document else None
+            assert start is None or abs(other["window_start_us"] - start - us) < 0.01, (start, other["window_start_us"])
+
+
 if __name__ == "__main__":
     sys.exit(harness.run_test_functions(__doc__, globals()))

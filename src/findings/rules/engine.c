@@ -211,6 +211,12 @@ static bool shortens_ops(const gt_edit *edit)
     return false;
 }
 
+/* Whether a host finding gains idle time only, and what it says it holds back. */
+static bool is_of_idle(const gt_finding *finding)
+{
+    return finding->held_ns > 0 || !shortens_ops(&finding->edit);
+}
+
 /* The time per step in which some stream is busy with what these edits leave: no repair makes the step
  * shorter.
  */
@@ -287,7 +293,7 @@ static double find_gains(const gt_rule_input *input, found_rules *found)
         }
         if (found->rows[i]->flags & RULE_AFTER_WAIT && wait < count)
             gain_ns = smaller(gain_ns, jobs.items[wait].edits.step_ns - residual[i].edits.step_ns);
-        if (!finding->is_gpu && !finding->steps && !shortens_ops(&finding->edit))
+        if (!finding->is_gpu && !finding->steps && is_of_idle(finding))
             gain_ns = smaller(gain_ns, host_idle_ns + finding->held_ns);
         if (!finding->gain_is_given)
             gain_ns =
@@ -347,7 +353,7 @@ static void explain_gain(gt_finding *finding)
 {
     static const double notable = 1.01;
     double other_ms = (finding->gain_ns - finding->stated_idle_ns) / 1e6;
-    if (!finding->states_idle || shortens_ops(&finding->edit) || !gt_rule_shows(other_ms) ||
+    if (!finding->states_idle || !is_of_idle(finding) || !gt_rule_shows(other_ms) ||
         finding->gain_ns < notable * finding->stated_idle_ns)
         return;
     const char *rest = strcmp(finding->id, "host_sync") == 0

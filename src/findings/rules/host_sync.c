@@ -1,9 +1,9 @@
 /* host_sync: do synchronising calls keep the host from running ahead of the GPU?
  *
  * The edit lets these calls neither wait nor cost anything. An op that only copies a value to the host, such
- * as aten::item, vanishes as a whole, with the checks right before it that make the value. So does a tight
- * loop of synchronising calls, with the host time around them. Synchronisations of a round trip belong to
- * cpu_roundtrip. */
+ * as aten::item, vanishes as a whole, with the checks right before it that make the value, and what both run
+ * on the GPU. So does a tight loop of synchronising calls, with the host time around them. Synchronisations
+ * of a round trip belong to cpu_roundtrip. */
 #include "base/memory.h"
 #include "findings/schedule/names.h"
 #include "findings/rules/rules_table.h"
@@ -53,12 +53,30 @@ static double inside_ns(const gt_schedule *schedule, const gt_host_point *point,
     return (double)sum_ns;
 }
 
-/* Removes the op around a synchronising point as a whole if it only copies a value to the host. `done` is the
- * number of points that earlier ops have taken. */
-static void edit_op_around(const gt_schedule *schedule, size_t p, gt_edit *edit, size_t *done)
+/* What a call that vanishes runs on the GPU vanishes, too, but for copies of large tensors, which the program
+ * may need. Returns its time in the window. */
+static int64_t edit_ops_of(const gt_schedule *schedule, const gt_host_point *point, gt_edit *edit)
 {
+    enum { LARGE_BYTES = 65536 };
+    int64_t sum_ns = 0;
+    for (uint32_t k = 0; k < point->op_count; k++) {
+        uint32_t op = schedule->point_ops[point->first_op + k];
+        if (schedule->ops[op].kind == GT_KIND_MEMCPY && schedule->ops[op].bytes >= LARGE_BYTES) continue;
+        gt_edit_op_add(edit, op, 0);
+        gt_edit_op_cut_gap(edit, op, 0);
+        if (gt_window_has(&schedule->window, schedule->ops[op].start_ns))
+            sum_ns += gt_op_ns(&schedule->ops[op]);
+    }
+    return sum_ns;
+}
+
+/* Removes the op around a synchronising point as a whole if it only copies a value to the host. `done` is the
+ * number of points that earlier ops have taken. Returns the GPU time of what vanishes. */
+static int64_t edit_op_around(const gt_schedule *schedule, size_t p, gt_edit *edit, size_t *done)
+{
+    int64_t sum_ns = 0;
     uint32_t op = gt_outermost_op(schedule, schedule->points[p].event);
-    if (op == GT_NONE || schedule->events[op].launches > 1) return;
+    if (op == GT_NONE || schedule->events[op].launches > 1) return 0;
     sync_span span = span_of(schedule, op);
     size_t first = p;
     while (first > *done && schedule->points[first - 1].start_ns >= span.start_ns) first--;
@@ -68,16 +86,20 @@ static void edit_op_around(const gt_schedule *schedule, size_t p, gt_edit *edit,
         const gt_host_point *point = &schedule->points[i];
         if (point->thread != schedule->points[p].thread) continue;
         gt_edit_point_add(edit, (uint32_t)i, GT_EDIT_NO_CALL, inside_ns(schedule, point, span));
+        sum_ns += edit_ops_of(schedule, point, edit);
     }
     /* What the op does after its last call comes before the next point. */
     if (end < schedule->point_count)
         gt_edit_point_add(edit, (uint32_t)end, 0, inside_ns(schedule, &schedule->points[end], span));
     *done = end;
+    return sum_ns;
 }
 
-static void edit_points(const gt_schedule *schedule, const bool *in_trip, gt_edit *edit)
+/* Returns the GPU time of what vanishes. */
+static int64_t edit_points(const gt_schedule *schedule, const bool *in_trip, gt_edit *edit)
 {
     size_t done = 0;
+    int64_t sum_ns = 0;
     for (size_t p = 0; p < schedule->point_count; p++) {
         const gt_host_point *point = &schedule->points[p];
         bool loops =
@@ -86,9 +108,10 @@ static void edit_points(const gt_schedule *schedule, const bool *in_trip, gt_edi
         bool waits = point->sync_site != GT_STR_NONE && !in_trip[p];
         uint8_t flags = (uint8_t)((waits ? GT_EDIT_NO_WAIT : 0) | (waits || loops ? GT_EDIT_NO_CALL : 0));
         if (flags) gt_edit_point_add(edit, (uint32_t)p, flags, 0);
-        if (waits && p >= done) edit_op_around(schedule, p, edit, &done);
+        if (waits && p >= done) sum_ns += edit_op_around(schedule, p, edit, &done);
     }
     gt_edit_remove_label(edit, schedule, GT_CAUSE_SYNC);
+    return sum_ns;
 }
 
 /* What to do about calls that are made on purpose; NULL: about reading values. */
@@ -238,7 +261,7 @@ bool gt_rule_host_sync(const gt_rule_input *input, gt_finding *finding)
         gt_rule_state_idle(input, finding, GT_CAUSE_SYNC);
         finding->advice = advice_of(schedule, finding->where);
         judge_waits(input, finding, wait_ns, call_ns);
-        edit_points(schedule, in_trip, &finding->edit);
+        finding->held_ns = (double)edit_points(schedule, in_trip, &finding->edit) / steps;
     }
     gt_tally_free(&sites);
     gt_free(in_trip);

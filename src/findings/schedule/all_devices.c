@@ -209,6 +209,7 @@ static void fill_others(const gt_schedule *schedule, gt_other_op *others, const 
     for (size_t i = 0; i < count; i++) {
         uint32_t row = rows[i];
         int64_t start_ns = gt_schedule_ns(schedule, trace->start_us[row]);
+        if (schedule->clock_ns < 0) start_ns -= schedule->clock_ns;
         others[i] = (gt_other_op){.start_ns = start_ns,
                                   .end_ns = gt_schedule_end_ns(schedule, start_ns, trace->dur_us[row]),
                                   .bytes = bytes[i] > 0 ? bytes[i] : 0,

@@ -71,6 +71,7 @@ gt_schedule *gt_schedule_with_steps(const gt_event_view *trace, const gt_step_li
     gt_build_host(schedule, &threads);
     gt_free(threads.items);
     gt_map_free(&threads.places);
+    gt_build_clocks(schedule);
     gt_build_steps(schedule);
     gt_build_points(schedule);
     gt_build_first_use(schedule);

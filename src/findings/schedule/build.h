@@ -35,6 +35,8 @@ gt_frame_run gt_next_frames(const gt_frame_block *block, size_t begin);
 /* host.c, host_thread.c: events and threads, with parents, flags, launches and the kinds of calls; points
  * (start, end, event, thread, kind, flags, their ops); and which point and which cpu_op launched each op. */
 void gt_build_host(gt_schedule *schedule, const gt_frame_threads *threads);
+/* clocks.c: clock_ns; moves the times of the host or of the GPU. */
+void gt_build_clocks(gt_schedule *schedule);
 /* steps.c: process_count, main_process, steps, the step of each point and op, and the window. Adds the points
  * of the only step (GT_API_STEP). */
 void gt_build_steps(gt_schedule *schedule);

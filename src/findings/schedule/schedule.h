@@ -257,6 +257,8 @@ typedef struct gt_schedule {
     gt_interner *strings;      /* the trace's */
     double base_us;            /* the time of the trace that is 0 here */
     int64_t limit_ns;          /* no time is greater: small enough that all durations can be added up */
+    int64_t clock_ns;          /* how much later the GPU's clock is than the host's; times are corrected.
+                                  If negative, those of the GPU are moved by it (clocks.c) */
     const uint64_t *name_bits; /* by string id: what a name of an event says (names.h) */
     size_t name_count;
     size_t device_count; /* that the trace has GPU events of; one of them is scheduled */
@@ -387,6 +389,11 @@ static inline bool gt_window_has_call(const gt_step_window *window, const gt_hos
 static inline int64_t gt_op_ns(const gt_gpu_op *op)
 {
     return op->end_ns - op->start_ns;
+}
+/* A time of the GPU as the trace has it. */
+static inline int64_t gt_recorded_ns(const gt_schedule *schedule, int64_t gpu_ns)
+{
+    return schedule->clock_ns < 0 ? gpu_ns + schedule->clock_ns : gpu_ns;
 }
 /* Whether rules look at an op. In a trace of PyTorch, an op without a launch belongs to earlier work, which
  * rules/backlog.h handles; other traces may have no launches at all. */
