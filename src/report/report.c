@@ -1,6 +1,7 @@
 /* Formats and kinds of reports: two tables, and what is done with their rows. */
 #include "report/report.h"
 
+#include "analysis/graphs/memory.h"
 #include "analysis/serving/sheets.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -17,6 +18,7 @@
 #include "page/work.h"
 #include "report/collective.h"
 #include "report/pytorch/graphs.h"
+#include "report/pytorch/parts.h"
 #include "report/summary.h"
 #include "schema/sheets.h"
 
@@ -449,7 +451,8 @@ typedef struct pytorch_halves {
     gt_table_list findings; /* their sheets */
     gt_table_list serving;
     gt_table_list others;
-    bool made; /* the others */
+    bool is_linked; /* the trace, before both halves */
+    bool made;      /* the others */
     gt_error *error;
 } pytorch_halves;
 
@@ -463,11 +466,26 @@ static void warn_about_capture(const gt_step_list *steps)
             batch);
 }
 
+/* What the steps read, if the trace was linked before the other half began. */
+static void add_memory_sheets(pytorch_halves *halves)
+{
+    gt_report *report = halves->report;
+    const gt_gpu_arch *arch = report->options.pytorch.gpu_arch;
+    if (!halves->is_linked || !gt_step_list_serves(halves->steps)) return;
+    const gt_linked_view *trace = gt_pytorch_view(report->trace.pytorch);
+    gt_memory_reads *reads =
+        gt_memory_reads_find(halves->steps, trace, halves->trace.strings, halves->graphs);
+    gt_add_if_any(&halves->serving, gt_kv_roofline(reads, arch));
+    gt_add_if_any(&halves->serving, gt_decode_bound(halves->steps, halves->trace.strings, arch));
+    gt_memory_reads_free(reads);
+}
+
 static void add_serving_sheets(pytorch_halves *halves)
 {
     if (!wants_serving_sheets(&halves->report->options)) return;
     const gt_report_options *options = &halves->report->options;
     gt_serving_add_sheets(halves->steps, &halves->trace, &halves->serving);
+    add_memory_sheets(halves);
     if (options->serving_file)
         gt_serving_add_requests(halves->steps, &halves->trace, &halves->report->requests,
                                 options->serving_file, &halves->serving);
@@ -544,17 +562,18 @@ static void make_both(pytorch_halves *halves)
 }
 
 /* The steps, and the ops of the graphs that they replay, which become part of the trace. So it is linked
- * here, before both halves. */
+ * here, before both halves; and if it is a server's, whose steps are looked up in the call tree. */
 static bool find_graphs(pytorch_halves *halves)
 {
     gt_report *report = halves->report;
     const gt_pytorch_options *options = &report->options.pytorch;
     halves->steps = gt_step_list_find(&halves->trace);
     bool has_graphs = halves->steps->graph_launches != 0;
-    if (!has_graphs && !options->eager_trace_count) return true;
+    if (!has_graphs && !options->eager_trace_count && !gt_step_list_serves(halves->steps)) return true;
     gt_module_frames modules = {0};
     if (has_graphs) modules = gt_module_frames_find(&halves->trace);
     link_trace(report);
+    halves->is_linked = true;
     bool found = gt_report_find_graphs(report->trace.pytorch, halves->steps, &modules, options,
                                        &report->options.read, &halves->graphs, halves->error);
     gt_module_frames_free(&modules);
@@ -563,14 +582,18 @@ static bool find_graphs(pytorch_halves *halves)
     return found;
 }
 
-/* Whether ops of graphs may become part of the trace: where a name says so, or they were asked for. */
+/* Whether ops of graphs may become part of the trace, or it may be a server's: where a name says so, or they
+ * were asked for. */
 static bool may_replay(const pytorch_halves *halves)
 {
     const gt_pytorch_options *options = &halves->report->options.pytorch;
     if (!options->graph_ops || !wants_steps(&halves->report->options)) return false;
     bool found = options->eager_trace_count != 0;
-    for (uint32_t id = 0; id < gt_interner_count(halves->trace.strings) && !found; id++)
-        found = gt_is_graph_launch(gt_interner_get(halves->trace.strings, id));
+    for (uint32_t id = 0; id < gt_interner_count(halves->trace.strings) && !found; id++) {
+        gt_str name = gt_interner_get(halves->trace.strings, id);
+        gt_step_said said;
+        found = gt_is_graph_launch(name) || (gt_step_name_says(name, &said) && said.rank < 2);
+    }
     return found;
 }
 

@@ -96,10 +96,12 @@
 
 /* ---- Serving ---- */
 
+#define GT_SHEET_DECODE_BOUND          GT_SHEET("decode_bound")
 #define GT_SHEET_DECODE_COST           GT_SHEET("decode_cost")
 #define GT_SHEET_GRAPH_REPLAYS         GT_SHEET("graph_replays")
 #define GT_SHEET_HOST_BETWEEN_STEPS    GT_SHEET("host_between_steps")
 #define GT_SHEET_KERNEL_CLASSES        GT_SHEET("kernel_classes")
+#define GT_SHEET_KV_ROOFLINE           GT_SHEET("kv_roofline")
 #define GT_SHEET_SERVING_REQUESTS      GT_SHEET("serving_requests")
 #define GT_SHEET_SERVING_REQUEST_PARTS GT_SHEET("serving_request_parts")
 #define GT_SHEET_SERVING_STEPS         GT_SHEET("serving_steps")

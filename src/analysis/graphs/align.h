@@ -13,6 +13,7 @@
 
 #include "analysis/graphs/stem_ops.h"
 #include "analysis/graphs/names.h"
+#include "analysis/graphs/op_reads.h"
 
 /* A kernel, copy or memset of a graph. */
 typedef struct gt_graph_kernel {
@@ -28,6 +29,7 @@ typedef struct gt_graph_token {
     uint32_t event;      /* row of the op in its trace: tokens of one op share it */
     uint32_t arguments;  /* of the op: index of gt_graph_references.arguments; 0: unknown */
     bool is_memory;
+    gt_op_reads reads;
 } gt_graph_token;
 
 #define GT_NO_TOKEN UINT32_MAX

@@ -38,18 +38,22 @@ static bool is_call(uint8_t kind)
     return kind == GT_KIND_RUNTIME || kind == GT_KIND_DRIVER;
 }
 
-/* Calls, and for each the event of its op (the call itself if no op made it) and its module. */
+/* Calls, and for each the event of its op (the call itself if no op made it), its module and what it reads.
+ */
 typedef struct call_facts {
     uint32_t *ops, *modules;
+    gt_op_reads *reads;
 } call_facts;
 
-static call_facts find_facts(const gt_linked_view *trace, const gt_module_frames *modules,
+static call_facts find_facts(const gt_linked_view *trace, gt_values *values, const gt_module_frames *modules,
                              const uint32_t *calls, size_t count)
 {
-    call_facts facts = {gt_alloc(count * sizeof *facts.ops), gt_alloc(count * sizeof *facts.modules)};
+    call_facts facts = {gt_alloc(count * sizeof *facts.ops), gt_alloc(count * sizeof *facts.modules),
+                        gt_alloc(count * sizeof *facts.reads)};
     for (size_t i = 0; i < count; i++) {
         uint32_t op = gt_pytorch_cpu_op_above(trace, calls[i]);
         facts.ops[i] = op != GT_NO_EVENT ? op : calls[i];
+        facts.reads[i] = gt_op_reads_around(trace, values, calls[i]);
     }
     gt_module_frames_around(modules, &trace->events, calls, count, facts.modules);
     return facts;
@@ -59,6 +63,7 @@ static void free_facts(call_facts *facts)
 {
     gt_free(facts->ops);
     gt_free(facts->modules);
+    gt_free(facts->reads);
 }
 
 /* Sets the arguments of tokens whose events are set. */
@@ -89,6 +94,7 @@ typedef struct step_reader {
     const gt_linked_view *trace;
     const gt_step_list *steps;
     translation strings;
+    gt_values *values;
     const gt_module_frames *modules;
     uint32_t *ops; /* of the current step: indexes of steps->ops */
     size_t count;
@@ -145,7 +151,7 @@ static void add_step(step_reader *r, bool generates)
     made.tokens = gt_alloc(made.count * sizeof *made.tokens);
     uint32_t *calls = gt_alloc(made.count * sizeof *calls);
     for (size_t i = 0; i < made.count; i++) calls[i] = r->steps->ops[r->ops[i]].call;
-    call_facts facts = find_facts(r->trace, r->modules, calls, made.count);
+    call_facts facts = find_facts(r->trace, r->values, r->modules, calls, made.count);
     for (size_t i = 0; i < made.count; i++) {
         const gt_listed_op *op = &r->steps->ops[r->ops[i]];
         made.tokens[i] = (gt_graph_token){.name = translate(&r->strings, op->name),
@@ -153,6 +159,7 @@ static void add_step(step_reader *r, bool generates)
                                           .op = translate(&r->strings, r->trace->name[facts.ops[i]]),
                                           .module = translate(&r->strings, facts.modules[i]),
                                           .event = facts.ops[i],
+                                          .reads = facts.reads[i],
                                           .is_memory = op->kind != GT_KIND_KERNEL};
     }
     if (made.padded >= 0) read_arguments(r->references, r->trace, &r->strings, made.tokens, made.count);
@@ -169,6 +176,7 @@ size_t gt_graph_add_steps(gt_graph_references *references, gt_graph_names *names
                      trace,
                      steps,
                      translation_new(names->strings, trace->strings),
+                     gt_values_new(trace->strings),
                      modules,
                      gt_alloc(steps->op_count * sizeof *r.ops),
                      0};
@@ -185,6 +193,7 @@ size_t gt_graph_add_steps(gt_graph_references *references, gt_graph_names *names
     }
     gt_free(r.ops);
     gt_free(r.strings.known);
+    gt_values_free(r.values);
     return added;
 }
 
@@ -268,20 +277,21 @@ static gt_row_list *list_nodes(const gt_linked_view *trace, const windows *w)
 }
 
 static gt_graph_reference read_capture(gt_graph_references *references, const gt_linked_view *trace,
-                                       const gt_module_frames *modules, translation *strings,
-                                       const gt_row_list *nodes)
+                                       gt_values *values, const gt_module_frames *modules,
+                                       translation *strings, const gt_row_list *nodes)
 {
     gt_graph_reference part = {.count = nodes->count, .padded = -1};
     part.tokens = gt_alloc(part.count * sizeof *part.tokens);
     uint32_t *kernels = gt_alloc(part.count * sizeof *kernels);
     gt_store_string_ids_at(trace->store, GT_EVENT_LAUNCHED, nodes->items, nodes->count, kernels);
-    call_facts facts = find_facts(trace, modules, nodes->items, nodes->count);
+    call_facts facts = find_facts(trace, values, modules, nodes->items, nodes->count);
     for (size_t i = 0; i < part.count; i++) {
         gt_str call = gt_event_name(&trace->events, nodes->items[i]);
         part.tokens[i] = (gt_graph_token){.name = translate(strings, kernels[i]),
                                           .op = translate(strings, trace->name[facts.ops[i]]),
                                           .module = translate(strings, facts.modules[i]),
                                           .event = facts.ops[i],
+                                          .reads = facts.reads[i],
                                           .is_memory = !gt_str_contains_nocase(call, "launch")};
     }
     read_arguments(references, trace, strings, part.tokens, part.count);
@@ -296,14 +306,17 @@ size_t gt_graph_add_captures(gt_graph_references *references, gt_graph_names *na
     windows w = find_windows(capture);
     gt_row_list *nodes = list_nodes(capture, &w);
     translation strings = translation_new(names->strings, capture->strings);
+    gt_values *values = gt_values_new(capture->strings);
     if (w.count) gt_graph_add_capture(references, batch);
     for (size_t i = 0; i < w.count; i++) {
-        gt_graph_add_part(references, read_capture(references, capture, modules, &strings, &nodes[i]));
+        gt_graph_add_part(references,
+                          read_capture(references, capture, values, modules, &strings, &nodes[i]));
         gt_free(nodes[i].items);
     }
     size_t count = w.count;
     gt_free(nodes);
     gt_free(strings.known);
+    gt_values_free(values);
     free_windows(&w);
     return count;
 }

@@ -72,12 +72,6 @@ static batch_group *group_of(batch_groups *groups, int phase, int64_t batch)
     return &groups->items[*place];
 }
 
-static int64_t batch_of(const gt_listed_step *step)
-{
-    if (step->padded > 0) return step->padded;
-    return step->said.generation_requests > 0 ? step->said.generation_requests : 0;
-}
-
 static void add_op(batch_group *group, const gt_listed_op *op)
 {
     double ns = (double)(op->end_ns - op->start_ns);
@@ -92,7 +86,7 @@ static batch_groups find_groups(const gt_step_list *list)
     for (size_t i = 0; i < list->count; i++) {
         const gt_listed_step *step = &list->steps[i];
         if (!step->op_count) continue;
-        batch_group *group = group_of(&groups, (int)step->phase, batch_of(step));
+        batch_group *group = group_of(&groups, (int)step->phase, gt_step_batch(step));
         group->steps++;
         for (size_t k = 0; k < step->op_count; k++)
             add_op(group, &list->ops[list->of_steps[step->first_op + k]]);

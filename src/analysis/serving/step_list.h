@@ -131,12 +131,24 @@ typedef struct gt_listed_step {
     int64_t outside_ns;  /* after that and before it began, ops of no step ran */
     int64_t gap_ns;      /* ... and nothing ran */
     int64_t interval_ns; /* from before_ns until it ended */
+
+    /* What it has to read from memory, if that was looked for (analysis/graphs/memory.h); 0: unknown. */
+    double weight_bytes, kv_bytes;
+    double gemm_ns, weighed_ns; /* of its GEMMs; of those whose weights are known */
+    double attention_ns, kv_ns; /* of its attention; of that which reads kv_bytes */
 } gt_listed_step;
 
 /* How long a step took: its interval, or its span if there is no step before it. */
 static inline int64_t gt_step_took_ns(const gt_listed_step *step)
 {
     return step->has_interval ? step->interval_ns : step->gpu_end_ns - step->gpu_start_ns;
+}
+
+/* The batch of its graph, else the number of generating requests; 0: unknown. */
+static inline int64_t gt_step_batch(const gt_listed_step *step)
+{
+    int64_t requests = step->said.generation_requests;
+    return step->padded > 0 ? step->padded : requests > 0 ? requests : 0;
 }
 
 typedef struct gt_step_list {
