@@ -93,7 +93,7 @@ typedef struct product {
 } product;
 
 /* The factor of the added tensor, argument 3, which the trace stores as "1" or "0."; 1 if it is unknown. */
-static double beta_of(const gt_bench_op *op, gt_arena *arena)
+static double beta_of(const gt_replay_op *op, gt_arena *arena)
 {
     const gt_value *value = gt_value_at(gt_value_parse(arena, op->concrete), 3);
     char text[32] = "", *end;
@@ -104,7 +104,7 @@ static double beta_of(const gt_bench_op *op, gt_arena *arena)
     return end > text && !*end && isfinite(beta) ? beta : 1;
 }
 
-static bool read_product(const gt_bench_op *op, gt_arena *arena, product *p)
+static bool read_product(const gt_replay_op *op, gt_arena *arena, product *p)
 {
     size_t kind = 0;
     while (kind < GT_LENGTH(ops) && strcmp(ops[kind].name, op->name) != 0) kind++;
@@ -162,7 +162,7 @@ static void write_command(const product *p, gt_buffer *out)
         compute);
 }
 
-static bool hipblaslt_command(const gt_bench_op *op, gt_buffer *out)
+static bool hipblaslt_command(const gt_replay_op *op, gt_buffer *out)
 {
     gt_arena arena = {0};
     product p = {0};
@@ -276,7 +276,7 @@ static bool read_sizes(const gt_value *dims, const gt_value *strides, convolutio
            read_conv_numbers(weight, 2, *given, c->filter);
 }
 
-static bool read_convolution(const gt_bench_op *op, gt_arena *arena, convolution *c)
+static bool read_convolution(const gt_replay_op *op, gt_arena *arena, convolution *c)
 {
     const gt_value *dims = gt_value_parse(arena, op->dims), *strides = gt_value_parse(arena, op->strides);
     const gt_value *concrete = gt_value_parse(arena, op->concrete);
@@ -332,7 +332,7 @@ static void write_conv_command(const convolution *c, gt_buffer *out)
                          (long long)c->groups);
 }
 
-static bool miopen_command(const gt_bench_op *op, gt_buffer *out)
+static bool miopen_command(const gt_replay_op *op, gt_buffer *out)
 {
     gt_arena arena = {0};
     convolution c = {0};
@@ -349,7 +349,7 @@ const char *gt_bench_program(gt_bench bench)
     return bench == GT_BENCH_HIPBLASLT ? "hipblaslt-bench" : "MIOpenDriver";
 }
 
-bool gt_bench_command(gt_bench bench, const gt_bench_op *op, gt_buffer *out)
+bool gt_bench_command(gt_bench bench, const gt_replay_op *op, gt_buffer *out)
 {
     return bench == GT_BENCH_HIPBLASLT ? hipblaslt_command(op, out) : miopen_command(op, out);
 }

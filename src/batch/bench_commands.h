@@ -4,20 +4,14 @@
 #ifndef GT_BATCH_BENCH_COMMANDS_H
 #define GT_BATCH_BENCH_COMMANDS_H
 
-#include "base/buffer.h"
-
-/* An op as in the trace: JSON strings, "" if absent. */
-typedef struct gt_bench_op {
-    const char *name; /* aten::mm */
-    gt_str dims, types, strides, concrete;
-} gt_bench_op;
+#include "replay/replay.h"
 
 typedef enum gt_bench { GT_BENCH_HIPBLASLT, GT_BENCH_MIOPEN } gt_bench;
 const char *gt_bench_program(gt_bench bench); /* "hipblaslt-bench" */
 
 /* Appends the command line for an op, without a line end. Returns false if its arguments do not determine
  * one. */
-bool gt_bench_command(gt_bench bench, const gt_bench_op *op, gt_buffer *out);
+bool gt_bench_command(gt_bench bench, const gt_replay_op *op, gt_buffer *out);
 
 /* Converts the log of a library to command lines for measuring, one per line; appends nothing if it has
  * none. */

@@ -2,7 +2,6 @@
  * with the benchmark program of the library. */
 #include "batch/node_replay.h"
 #include "base/log.h"
-#include "os/child.h"
 #include "os/paths.h"
 #include "os/shell_words.h"
 #include "output/file.h"
@@ -11,199 +10,55 @@
 
 #include <fcntl.h>
 #include <math.h>
-#include <signal.h>
 #include <unistd.h>
-
-/* ---- running programs and PyTorch ---- */
-
-/* A program that was run, and its output. */
-typedef struct replay_run {
-    gt_buffer output, errors; /* what it printed; the owner frees both */
-    int exit_code;            /* like a shell: 127 if there is no such program */
-} replay_run;
-
-extern char **environ;
-
-enum { MOST_BYTES_KEPT = 4 << 20 };
-
-static const char script[] =
-    "import ast, json, sys\n"
-    "import torch\n"
-    "\n"
-    "TYPES = {'float': torch.float32, 'double': torch.float64, 'int': torch.int32, 'long': torch.int64,\n"
-    "         'long int': torch.int64, 'bool': torch.bool, 'signed char': torch.int8, 'unsigned char': "
-    "torch.uint8,\n"
-    "         'c10::Half': torch.float16, 'c10::BFloat16': torch.bfloat16}\n"
-    "for name in ('Float8_e4m3fn', 'Float8_e5m2', 'Float8_e4m3fnuz', 'Float8_e5m2fnuz'):\n"
-    "    if hasattr(torch, name.lower()):\n"
-    "        TYPES['c10::' + name] = getattr(torch, name.lower())\n"
-    "\n"
-    "mode, op = sys.argv[1:3]\n"
-    "dims, types, strides, concrete = (json.loads(text) if text else [] for text in sys.argv[3:7])\n"
-    "\n"
-    "\n"
-    "def tensor(place):\n"
-    "    shape, steps = dims[place], strides[place] if place < len(strides) else []\n"
-    "    if len(steps) != len(shape):\n"
-    "        return torch.randn(shape, device='cuda').to(TYPES[types[place]])\n"
-    "    room = 1 + sum((size - 1) * step for size, step in zip(shape, steps)) if 0 not in shape else 0\n"
-    "    return torch.randn(room, device='cuda').to(TYPES[types[place]]).as_strided(shape, steps)\n"
-    "\n"
-    "\n"
-    "def fits(value, kind):\n"
-    "    if kind.startswith('List['):\n"
-    "        return isinstance(value, list) and all(fits(item, kind[5:-1]) for item in value)\n"
-    "    if kind == 'bool':\n"
-    "        return isinstance(value, bool)\n"
-    "    if kind in ('int', 'SymInt'):\n"
-    "        return isinstance(value, int) and not isinstance(value, bool)\n"
-    "    return kind in ('float', 'number', 'Scalar') and isinstance(value, (int, float))\n"
-    "\n"
-    "\n"
-    "def argument(place, declared):\n"
-    "    kind = str(declared.type)\n"
-    "    optional = kind.startswith('Optional[')\n"
-    "    if optional:\n"
-    "        kind = kind[9:-1]\n"
-    "    if kind == 'Tensor' and types[place] in TYPES:\n"
-    "        return tensor(place)\n"
-    "    if optional and types[place] == '':\n"
-    "        return None\n"
-    "    value = ast.literal_eval(concrete[place]) if kind != 'Tensor' else None\n"
-    "    if value is None or not fits(value, kind):\n"
-    "        raise ValueError(f'argument {place} is no {declared.type}')\n"
-    "    return value\n"
-    "\n"
-    "\n"
-    "def arguments():\n"
-    "    why = 'PyTorch does not know it'\n"
-    "    for schema in torch._C._jit_get_schemas_for_operator(op):\n"
-    "        if len(schema.arguments) != len(types):\n"
-    "            why = 'no form of it takes that many arguments'\n"
-    "            continue\n"
-    "        try:\n"
-    "            values = [argument(place, declared) for place, declared in enumerate(schema.arguments)]\n"
-    "        except (ValueError, SyntaxError, IndexError) as error:\n"
-    "            why = error\n"
-    "            continue\n"
-    "        named = {d.name: v for d, v in zip(schema.arguments, values) if d.kwarg_only}\n"
-    "        return [v for d, v in zip(schema.arguments, values) if not d.kwarg_only], named\n"
-    "    sys.exit(f'cannot call {op}: {why}')\n"
-    "\n"
-    "\n"
-    "call = torch._C._jit_get_operation(op)[0]\n"
-    "plain, named = arguments()\n"
-    "if mode == 'log':\n"
-    "    call(*plain, **named)\n"
-    "    torch.cuda.synchronize()\n"
-    "else:\n"
-    "    steps = 1000\n"
-    "    start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)\n"
-    "    for _ in range(steps):\n"
-    "        call(*plain, **named)\n"
-    "    torch.cuda.synchronize()\n"
-    "    start.record()\n"
-    "    for _ in range(steps):\n"
-    "        call(*plain, **named)\n"
-    "    end.record()\n"
-    "    torch.cuda.synchronize()\n"
-    "    print(start.elapsed_time(end) / steps * 1000)\n";
-
-/* ---- running programs ---- */
-
-static bool keep_line(void *context, gt_child_stream stream, gt_str line)
-{
-    replay_run *run = context;
-    gt_buffer *kept = stream == GT_CHILD_STDOUT ? &run->output : &run->errors;
-    if (kept->len + line.len >= MOST_BYTES_KEPT) return false;
-    gt_buffer_add(kept, line.bytes, line.len);
-    gt_buffer_add(kept, "\n", 1);
-    return false;
-}
-
-/* The environment of this process, and further variables. */
-static const char **join_environment(const char *const *more)
-{
-    size_t count = 0, added = 0;
-    while (environ[count]) count++;
-    while (more[added]) added++;
-    const char **all = gt_alloc((count + added + 1) * sizeof *all);
-    for (size_t i = 0; i < count; i++) all[i] = environ[i];
-    for (size_t i = 0; i <= added; i++) all[count + i] = more[i];
-    return all;
-}
-
-static replay_run run_program(const char *const *argv, const char *const *environment, int64_t timeout_s)
-{
-    replay_run run = {0};
-    gt_error error;
-    const char **all = environment ? join_environment(environment) : NULL;
-    const gt_child_setup setup = {.argv = argv,
-                                  .environment = all,
-                                  .silent = true,
-                                  .timeout_s = (double)timeout_s,
-                                  .grace_s = 2,
-                                  .line = keep_line,
-                                  .line_context = &run};
-    gt_child_result result;
-    gt_child_run(&setup, &result, &error); /* if it cannot be started, the exit code shows it */
-    gt_free(all);
-    if (result.interrupted) {
-        signal(result.interrupted, SIG_DFL);
-        raise(result.interrupted);
-    }
-    run.exit_code = result.exit_code;
-    if (result.timed_out)
-        gt_warn("%s: not finished after %" PRId64 " s and ended (--replay_timeout)", argv[0], timeout_s);
-    return run;
-}
-
-static void free_replay_run(replay_run *run)
-{
-    gt_buffer_free(&run->output);
-    gt_buffer_free(&run->errors);
-}
 
 /* ---- PyTorch ---- */
 
-/* Isolated: modules next to the traces are not imported. */
-static const char ISOLATED[] = "-Ic";
+static const char call_once[] = "prepare(json.loads(sys.argv[2]), 'cuda')()\n"
+                                "torch.cuda.synchronize()\n";
 
-static bool torch_is_installed(int64_t timeout_s)
-{
-    char *program = gt_format("%simport torch\n", gt_python_prelude);
-    const char *const argv[] = {"python3", ISOLATED, program, NULL};
-    replay_run run = run_program(argv, NULL, timeout_s);
-    gt_free(program);
-    free_replay_run(&run);
-    return run.exit_code == 0;
-}
+/* As the replaced program does: without a pause between the calls. */
+static const char measure[] = "steps = 1000\n"
+                              "call = prepare(json.loads(sys.argv[2]), 'cuda')\n"
+                              "for _ in range(steps):\n"
+                              "    call()\n"
+                              "torch.cuda.synchronize()\n"
+                              "def call_all():\n"
+                              "    for _ in range(steps):\n"
+                              "        call()\n"
+                              "print(event_times(call_all, 1, lambda: None)[0] / steps)\n";
 
-static replay_run run_script(const gt_node_replay *replay, const char *mode, const gt_bench_op *op,
-                             const char *const *environment)
+/* Its exit code is not 0 if the op cannot be called. */
+static gt_program_result run_torch(const gt_node_replay *replay, const char *mode, const char *program,
+                                   const gt_replay_op *op, const char *const *environment)
 {
-    char *program = gt_format("%s%s", gt_python_prelude, script);
-    const char *const argv[] = {
-        "python3",         ISOLATED,           program, mode, op->name, op->dims.bytes, op->types.bytes,
-        op->strides.bytes, op->concrete.bytes, NULL};
-    replay_run run = run_program(argv, environment, replay->timeout_s);
-    gt_free(program);
+    gt_json_writer entry = {0};
+    gt_program_result run = {.exit_code = 1};
+    gt_error error;
+    gt_json_open(&entry, '{');
+    if (gt_replay_add_ir(&entry, replay->schemas, op, NULL, &error)) {
+        gt_json_close(&entry, '}');
+        char *source = gt_replay_program(program);
+        const char *const arguments[] = {mode, gt_buffer_str(&entry.text).bytes, NULL};
+        run = gt_program_run_python(source, arguments, environment, replay->timeout_s);
+        gt_free(source);
+    } else {
+        gt_buffer_add_format(&run.errors, "%s\n", error.text);
+    }
+    gt_json_writer_free(&entry);
     return run;
 }
 
-static replay_run log_with_torch(const gt_node_replay *replay, const gt_bench_op *op, const char *log_path)
+static gt_program_result log_with_torch(const gt_node_replay *replay, const gt_replay_op *op,
+                                        const char *log_path)
 {
     char *path = gt_format("HIPBLASLT_LOG_FILE=%s", log_path);
     const char *const hipblaslt[] = {"HIPBLASLT_LOG_MASK=32", path, NULL};
     const char *const miopen[] = {"MIOPEN_ENABLE_LOGGING_CMD=1", NULL};
-    replay_run run = run_script(replay, "log", op, replay->bench == GT_BENCH_HIPBLASLT ? hipblaslt : miopen);
+    gt_program_result run =
+        run_torch(replay, "log", call_once, op, replay->bench == GT_BENCH_HIPBLASLT ? hipblaslt : miopen);
     gt_free(path);
     return run;
-}
-
-static replay_run time_with_torch(const gt_node_replay *replay, const gt_bench_op *op)
-{
-    return run_script(replay, "time", op, NULL);
 }
 
 /* ---- the sheet ---- */
@@ -233,7 +88,7 @@ gt_replay_tools gt_replay_tools_find(FILE *out, int64_t timeout_s)
     report_missing(is_in_path("amd-smi"), "ROCm platform", out);
     tools.hipblaslt = report_missing(is_in_path("hipblaslt-bench"), "hipblaslt-bench", out);
     tools.miopen = report_missing(is_in_path("MIOpenDriver"), "MIOpenDriver", out);
-    tools.torch = report_missing(torch_is_installed(timeout_s), "PyTorch (python3 -c 'import torch')", out);
+    tools.torch = report_missing(gt_program_has_torch(timeout_s), "PyTorch (python3 -c 'import torch')", out);
     return tools;
 }
 
@@ -318,13 +173,12 @@ static void print_failure(const gt_node_replay *replay, const char *command, int
                 exit_code);
 }
 
-static void print_torch_failure(const gt_node_replay *replay, const gt_bench_op *op, const replay_run *run)
+static void print_torch_failure(const gt_node_replay *replay, const gt_replay_op *op,
+                                const gt_program_result *run)
 {
-    gt_str errors = run->errors.len ? (gt_str){run->errors.bytes, run->errors.len - 1} : (gt_str){"", 0};
-    const char *last = errors.len ? memrchr(errors.bytes, '\n', errors.len) : NULL;
-    size_t skipped = last ? (size_t)(last - errors.bytes) + 1 : 0;
+    gt_str why = gt_program_last_line(run);
     print_failure(replay, "python3 -c <replay>", run->exit_code);
-    gt_warn("%s cannot be replayed: %.*s", op->name, (int)(errors.len - skipped), errors.bytes + skipped);
+    gt_warn("%s cannot be replayed: %.*s", op->name, (int)why.len, why.bytes);
 }
 
 static void read_log(const char *path, gt_buffer *out)
@@ -338,13 +192,13 @@ static void read_log(const char *path, gt_buffer *out)
 }
 
 /* The log of the library while PyTorch calls the op. */
-static void log_command(const gt_node_replay *replay, const gt_bench_op *op, const char *path,
+static void log_command(const gt_node_replay *replay, const gt_replay_op *op, const char *path,
                         gt_buffer *commands)
 {
     char *log_path = gt_format("%s.part", path);
     gt_buffer log = {0};
     unlink(log_path); /* the library would append to it */
-    replay_run run = log_with_torch(replay, op, log_path);
+    gt_program_result run = log_with_torch(replay, op, log_path);
     if (run.exit_code != 0) print_torch_failure(replay, op, &run);
     if (replay->bench == GT_BENCH_HIPBLASLT) read_log(log_path, &log);
     gt_bench_edit_log(replay->bench,
@@ -353,10 +207,10 @@ static void log_command(const gt_node_replay *replay, const gt_bench_op *op, con
     unlink(log_path);
     gt_free(log_path);
     gt_buffer_free(&log);
-    free_replay_run(&run);
+    gt_program_free(&run);
 }
 
-static void find_command(const gt_node_replay *replay, const gt_bench_op *op, const char *path,
+static void find_command(const gt_node_replay *replay, const gt_replay_op *op, const char *path,
                          gt_buffer *commands)
 {
     if (replay->tools.torch) log_command(replay, op, path, commands);
@@ -390,7 +244,7 @@ static double run_bench(const gt_node_replay *replay, const char *line, const gt
     if (words->count < 2 || strcmp(words->items[0], program) != 0) return (double)NAN;
     const char **argv = gt_alloc_zero(words->count + 1, sizeof *argv);
     memcpy(argv, words->items, words->count * sizeof *argv);
-    replay_run run = run_program(argv, NULL, replay->timeout_s);
+    gt_program_result run = gt_program_run(argv, NULL, replay->timeout_s);
     gt_free(argv);
     double time_us = (double)NAN;
     if (run.exit_code != 0)
@@ -398,7 +252,7 @@ static double run_bench(const gt_node_replay *replay, const char *line, const gt
     else
         time_us = gt_bench_time_us(replay->bench, gt_buffer_str(&run.output));
     if (run.exit_code == 0 && isnan(time_us)) gt_warn("%s: no time recognised in its output", program);
-    free_replay_run(&run);
+    gt_program_free(&run);
     return time_us;
 }
 
@@ -417,15 +271,15 @@ static double bench_time(const gt_node_replay *replay, gt_str commands)
     return time_us;
 }
 
-static double replay_time(const gt_node_replay *replay, const gt_bench_op *op)
+static double replay_time(const gt_node_replay *replay, const gt_replay_op *op)
 {
-    replay_run run = time_with_torch(replay, op);
+    gt_program_result run = run_torch(replay, "time", measure, op, NULL);
     char *end;
     const char *text = gt_buffer_str(&run.output).bytes;
     double time_us = strtod(text, &end);
     if (run.exit_code != 0) print_torch_failure(replay, op, &run);
     if (run.exit_code != 0 || end == text || !isfinite(time_us)) time_us = (double)NAN;
-    free_replay_run(&run);
+    gt_program_free(&run);
     return time_us;
 }
 
@@ -469,10 +323,10 @@ static void add_row(gt_table *sheet, double bench_us, double replay_us, double p
     gt_table_set_float(sheet, BENCH_PCT, row, (bench_us - profile_us) / profile_us * 100);
 }
 
-static gt_bench_op op_of(const gt_node_replay *replay, size_t row)
+static gt_replay_op op_of(const gt_node_replay *replay, size_t row)
 {
     const gt_table *sheet = replay->sheet, *arguments = replay->arguments;
-    gt_bench_op op = {
+    gt_replay_op op = {
         .name = gt_interner_get(sheet->strings, gt_table_column(sheet, GT_COL_NAME)->texts[row]).bytes};
     gt_str *const texts[] = {&op.dims, &op.types, &op.strides, &op.concrete};
     for (size_t i = 0; i < GT_LENGTH(texts); i++)
@@ -484,7 +338,7 @@ static bool replay_row(const gt_node_replay *replay, size_t row, gt_table *resul
 {
     static const char *const files[] = {
         [GT_BENCH_HIPBLASLT] = "hipblaslt-bench", [GT_BENCH_MIOPEN] = "miopen-driver"};
-    gt_bench_op op = op_of(replay, row);
+    gt_replay_op op = op_of(replay, row);
     char *path = gt_format("%s/%s-%zu.log", replay->folder, files[replay->bench], row);
     gt_buffer commands = {0};
     find_command(replay, &op, path, &commands);

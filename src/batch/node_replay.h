@@ -22,6 +22,7 @@ typedef struct gt_node_replay {
     const gt_table *sheet;     /* of the group */
     const gt_table *arguments; /* of its rows: dims, types, strides, concrete inputs as JSON strings */
     const char *folder;        /* gets hipblaslt-bench-<i>.log or miopen-driver-<i>.log: one command per op */
+    const gt_schemas *schemas; /* of the ops */
     gt_replay_tools tools;
     int64_t timeout_s; /* of each program that is run; 0: none */
     FILE *out;         /* NULL: print nothing */

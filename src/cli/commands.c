@@ -203,6 +203,15 @@ const gt_command gt_commands[] = {
      "describe "
      "the pairs, match_notes.json the phases without one.",
      TRACES},
+    {"replay-ir", NULL, "extract ops of a PyTorch trace and run them alone on a GPU", &gt_replay_syntax,
+     gt_cmd_replay_ir,
+     "Writes the ops of a torch.profiler trace that launched kernels, once per name and arguments, as a JSON "
+     "document in the form of TraceLens' EventReplay, and a Python program that runs them one at a time on "
+     "any "
+     "GPU with PyTorch. With its results, or --run, writes how long each op takes in the trace and alone. "
+     "TRACE "
+     "may be compressed with gzip or zstd; \"-\" is standard input.",
+     TRACES},
     {"index", NULL, "keep what reports read from a trace, so that the next ones are fast", &gt_index_syntax,
      gt_cmd_index,
      "Reads each TRACE (a PyTorch or rocprofv3 file, or a JAX profile) and keeps its events and the sheets "

@@ -966,6 +966,14 @@
 #define GT_COL_OLD              GT_COL("old")
 #define GT_COL_OLD_STEP_MS      GT_COL("old_step_ms")
 
+/* ---- gputally replay-ir ---- */
+
+#define GT_COL_LOST_MS          GT_COL("lost_ms")
+#define GT_COL_REPLAY_US        GT_COL("replay_us")
+#define GT_COL_REPLAYED_KERNELS GT_COL("replayed_kernels")
+#define GT_COL_TRACE_PER_REPLAY GT_COL("trace_per_replay")
+#define GT_COL_TRACE_US         GT_COL("trace_us")
+
 /* ---- gputally query ---- */
 
 #define GT_COL_TABLE  GT_COL("table")

@@ -269,6 +269,11 @@
 #define GT_SHEET_SWEEP_MACHINES GT_SHEET("sweep_machines")
 #define GT_SHEET_SWEEP_SETTINGS GT_SHEET("sweep_settings")
 
+/* ---- gputally replay-ir ---- */
+
+#define GT_SHEET_REPLAY         GT_SHEET("replay")
+#define GT_SHEET_REPLAY_SKIPPED GT_SHEET("replay_skipped")
+
 /* ---- gputally query ---- */
 
 #define GT_SHEET_RESULT GT_SHEET("result") /* of a statement */

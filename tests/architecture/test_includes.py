@@ -24,7 +24,7 @@ import tempfile
 
 # Lowest first.
 LAYERS = ["base", "os", "stream", "json", "table", "compat", "schema", "trace", "index", "procs", "model", "input", "analysis",
-          "findings", "output", "page", "transform", "extension", "report", "batch", "run", "sweep", "doctor", "api",
+          "findings", "output", "page", "transform", "extension", "report", "replay", "batch", "run", "sweep", "doctor", "api",
           "helper", "cli"]
 
 # Layers that need not exist (yet).

@@ -24,7 +24,7 @@ static const char *command(gt_bench bench, const char *name, const char *dims, c
                            const char *strides, const char *concrete)
 {
     static gt_buffer out;
-    gt_bench_op op = {name, text(dims), text(types), text(strides), text(concrete)};
+    gt_replay_op op = {name, text(dims), text(types), text(strides), text(concrete)};
     out.len = 0;
     bool has_command = gt_bench_command(bench, &op, &out);
     assert_int_equal(has_command, out.len > 0);

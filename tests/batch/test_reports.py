@@ -431,8 +431,8 @@ def replay_with_tools(binary):
         stand_in(folder, "amd-smi", "")
         stand_in(folder, "hipblaslt-bench", f"echo \"$@\" >> bench_arguments\n/bin/cat <<'END'\n{BENCH_OUTPUT}END\n")
         stand_in(folder, "MIOpenDriver", f"echo \"$@\" >> driver_arguments\n/bin/cat <<'END'\n{MIOPEN_OUTPUT}END\n")
-        # The arguments are: -Ic SCRIPT MODE OP DIMS TYPES STRIDES CONCRETE. It logs nothing, so commands come from shapes.
-        stand_in(folder, "python3", "[ \"$3\" = time ] && echo 120\n[ \"$3\" = time ] && echo \"$4 $5 $6 $7 $8\" >> ops\nexit 0\n")
+        # The arguments are: -Ic SCRIPT MODE IR. It logs nothing, so commands come from shapes.
+        stand_in(folder, "python3", "[ \"$3\" = time ] && echo 120\n[ \"$3\" = time ] && echo $4 >> ops\nexit 0\n")
         done = run_replay(binary, folder)
         if done.code or "Dependency" in done.stdout:
             return [f"exit {done.code}: {done.stdout} {done.stderr}"]
@@ -454,9 +454,11 @@ def replay_with_tools(binary):
         if driver != ("MIOpenDriver convbfp16 -n 128 -c 3 -H 32 -W 32 -k 64 -y 3 -x 3 -p 1 -q 1 -u 1 -v 1 -l 1 -j 1 -m conv "
                       "-g 1 -F 1 -t 1\n"):
             problems.append(f"driver: {driver}")
-        ops = read_bytes(os.path.join(folder, "ops")).decode().split("\n")
-        if ops[0] != "aten::mm " + " ".join(json.dumps(MM[key], separators=(",", ":")) for key in MM):
-            problems.append(f"replayed {ops[0]}")
+        with open(os.path.join(folder, "ops"), encoding="utf-8") as file:
+            op = json.loads(file.readline())
+        shapes = [argument["value"]["shape"] for argument in op["replay_ir"]["list_pos_args"]]
+        if op["op_name"] != "aten::mm" or shapes != MM["Input Dims"]:
+            problems.append(f"replayed {op}")
         return problems
     return check
 

@@ -64,7 +64,7 @@ def test_commands_and_steps(binary):
     assert {"report", "doctor", "sweep", "completion", "help"} <= set(commands) and "--help" not in commands
     equal(offered(binary, ["gputally", "--v"]), ("none", ["--version"]))
     equal(offered(binary, ["gputally", "--version", "--"]), ("none", ["--verbose"]))
-    equal(offered(binary, ["gputally", "help", "re"]), ("none", ["report"]))
+    equal(offered(binary, ["gputally", "help", "re"]), ("none", ["report", "replay-ir"]))
     help_text = subprocess.run([binary, "sweep", "--help"], capture_output=True, text=True).stdout
     steps = re.findall(r"^  ([a-z-]+)  ", help_text.split("usual order:")[1].split("\n\n")[0], re.M)
     equal(offered(binary, ["gputally", "sweep", ""])[1], steps)

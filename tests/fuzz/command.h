@@ -204,7 +204,7 @@ static bool is_harmless(const gt_command *command, const gt_arguments *arguments
     }
 #ifndef STAND_INS
     static const char *const programs[] = {"enable_origami", "extension_file", "node_replay", "python_path",
-                                           "traceconv"};
+                                           "run",            "traceconv"};
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
         if (gt_syntax_option(arguments->syntax, programs[i]) &&
             gt_arguments_value(arguments, programs[i])->given)

@@ -17,7 +17,7 @@ static gt_str next_line(gt_str *rest)
     return line;
 }
 
-static void check(gt_bench bench, const gt_bench_op *op)
+static void check(gt_bench bench, const gt_replay_op *op)
 {
     gt_buffer out = {0};
     bool has_command = gt_bench_command(bench, op, &out);
@@ -45,7 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                         "aten::convolution"};
     gt_str rest = {(const char *)data, size};
     if (!size) return 0;
-    gt_bench_op op = {.name = names[data[0] % 5]};
+    gt_replay_op op = {.name = names[data[0] % 5]};
     next_line(&rest);
     op.dims = next_line(&rest);
     op.types = next_line(&rest);

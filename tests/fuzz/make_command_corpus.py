@@ -32,6 +32,7 @@ from tests.jax import generate_xplane
 from tests.jax import test_reports as jax_reports
 from tests.phases import test_methods as phases
 from tests.pytorch import test_cases as pytorch_cases
+from tests.replay import test_replay
 from tests.rocprof import generate_run
 from tests.sweep import generate_sweep
 
@@ -198,6 +199,22 @@ def inference():
         steps += [captures.event("cpu_op", "aten::mm", 11 + 100 * i, 80), *traces.launch("k", 20 + 100 * i, 50 + 100 * i, 9, i + 1)]
     write("steps.json", steps)
     yield ["split", "steps.json", "-o", "out", "--store-single-iteration"]
+
+
+def replay():
+    """Ops of all kinds of arguments; schemas; results."""
+    calls = [call for call, *_ in test_replay.CALLS.values()] + [call for call, _ in test_replay.REFUSED.values()]
+    test_replay.write_trace(".", calls)
+    write("s.txt", test_replay.COSTS + "mine::op(Tensor(a!)[] x, str? s=\"a\\\",)\", *, int[2] n=[1, 2]) -> ()\n")
+    yield ["replay-ir", "t.json", "-o", "out"]
+    yield ["replay-ir", "t.json", "-o", "out", "--op_regex", "m+", "--kernel_regex", "k|Memcpy", "--topk_ops", "3"]
+    yield ["replay-ir", "t.json", "-o", "ir", "--schemas", "s.txt", "--list_type", "float"]
+    with open("ir/event_replay_ir.json", encoding="utf-8") as file:
+        entries = json.load(file)
+    for i, entry in enumerate(entries):
+        entry["replay"] = {"error": "no"} if i % 3 == 0 else {"event_us": 3} if i % 3 == 1 else {"kernel_us": 1.5, "kernels": ["k"]}
+    write("r.json", entries)
+    yield ["replay-ir", "--results", "r.json", "-o", "out"]
 
 
 def extremes():
@@ -771,7 +788,7 @@ def doctor():
     yield ["doctor", "t.json", "n.csv", "missing", "--strict", "--quiet"]
 
 
-SCENARIOS = (rocprof, doctor, genesis, devices, extremes, pytorch, inference, phase_methods, report_of_ranks, collective, partial, indexes, partials, query, sweep,
+SCENARIOS = (rocprof, doctor, genesis, devices, replay, extremes, pytorch, inference, phase_methods, report_of_ranks, collective, partial, indexes, partials, query, sweep,
              single_runs, sweep_of_rocprof, jax, names, own_files, messages, compare, models, programs, run_plans, links)
 
 

@@ -75,7 +75,8 @@ typedef struct batch {
     gt_batch_files files;
     FILE *out; /* NULL: --quiet */
     bool replays;
-    gt_replay_tools tools; /* if it does */
+    gt_replay_tools tools; /* if it does, as the next */
+    gt_schemas *schemas;
     int64_t replay_timeout_s;
 } batch;
 
@@ -162,6 +163,7 @@ static bool add_replay(const batch *b, const char *folder, gt_batch_group group,
                                    .sheet = sheet,
                                    .arguments = ranks->arguments[group],
                                    .folder = folder,
+                                   .schemas = b->schemas,
                                    .tools = b->tools,
                                    .timeout_s = b->replay_timeout_s,
                                    .out = b->out};
@@ -335,9 +337,13 @@ static gt_exit make_all(batch *b)
     if (!b->files.count) return found_nothing(b);
     if (b->files.count > 1 && gt_files_are_packed() && !gt_arguments_flag(&b->call->arguments, "dry_run"))
         share_ranks(b);
-    if (b->replays && gt_procs_is_first()) b->tools = gt_replay_tools_find(b->out, b->replay_timeout_s);
+    if (b->replays && gt_procs_is_first()) {
+        b->tools = gt_replay_tools_find(b->out, b->replay_timeout_s);
+        b->schemas = gt_schemas_new((gt_str){"", 0}, NULL);
+    }
     for (size_t i = 0; i < b->files.count; i++)
         if (!make_folder(b, &b->files.folders[i], &status)) break;
+    gt_schemas_free(b->schemas);
     return status;
 }
 
