@@ -225,6 +225,11 @@ bool gt_collective_tables(gt_table *rows, const gt_collective_options *options, 
         gt_ranks_add_sheets(s.findings, rows->strings, tables);
         gt_rank_findings_free(s.findings);
     }
+    if (options->facts)
+        add_or_free(tables,
+                    gt_serving_rank_steps((const gt_rank_facts *const *)options->facts,
+                                          (size_t)options->world_size, rows->strings),
+                    false);
     add_or_free(tables, s.sync_summary, true);
     add_or_free(tables, s.long_summary, true);
     add_or_free(tables, s.all2allv_summary, false);

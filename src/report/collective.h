@@ -3,7 +3,8 @@
  * Sheets: nccl_summary_implicit_sync, nccl_summary_long, nccl_summary_all2allv, nccl_all2allv_heatmap,
  * nccl_long, nccl_implicit_sync, nccl_all2allv, straggler_summary. The sheets of all_to_allv and of
  * stragglers are omitted if they have no rows; the heat map also if it is not requested. With the facts of
- * whole traces, overview, findings and rank_causes (findings/ranks/ranks.h) come first. */
+ * whole traces, overview, findings and rank_causes (findings/ranks/ranks.h) come first, and serving_rank_steps
+ * if they are of a server. */
 #ifndef GT_REPORT_COLLECTIVE_H
 #define GT_REPORT_COLLECTIVE_H
 

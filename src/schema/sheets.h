@@ -102,6 +102,7 @@
 #define GT_SHEET_HOST_BETWEEN_STEPS    GT_SHEET("host_between_steps")
 #define GT_SHEET_KERNEL_CLASSES        GT_SHEET("kernel_classes")
 #define GT_SHEET_KV_ROOFLINE           GT_SHEET("kv_roofline")
+#define GT_SHEET_SERVING_RANK_STEPS    GT_SHEET("serving_rank_steps")
 #define GT_SHEET_SERVING_REQUESTS      GT_SHEET("serving_requests")
 #define GT_SHEET_SERVING_REQUEST_PARTS GT_SHEET("serving_request_parts")
 #define GT_SHEET_SERVING_STEPS         GT_SHEET("serving_steps")

@@ -15,6 +15,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "findings/ranks/find.h"
+#include "findings/ranks/served.h"
 #include "schema/columns.h"
 #include "trace/pytorch/pytorch.h"
 
@@ -556,6 +557,7 @@ gt_rank_facts *gt_rank_facts_new(const gt_findings *findings, const uint32_t *ro
     gt_rank_chains_find(f, s, w.number, w.compute_before);
     divide_by_steps(f);
     keep_findings(f, findings);
+    if (s->listed) gt_rank_served_find(f, s->listed, s->strings);
     gt_free(w.number);
     gt_free(w.base);
     gt_free(w.host_base);

@@ -10,6 +10,7 @@
  * finite. All of it is checked here. Streams only say which collectives have the same one, so they are
  * numbered again, from 0: arrays by stream stay small. */
 #include "findings/ranks/chains.h"
+#include "findings/ranks/served.h"
 
 #include "base/map.h"
 #include "base/memory.h"
@@ -42,13 +43,16 @@ static const fact_array arrays[] = {
     {ARRAY("piece_names", piece_names, piece_name_count), .strings = 1, .optional = SIZE_MAX},
     {ARRAY("findings", findings, finding_count), .strings = 5, .optional = 2},
     {ARRAY("checks", checks, check_count), .strings = 2, .optional = SIZE_MAX},
+    {ARRAY("served", served, served_count)},
+    {ARRAY("served_comms", served_comms, served_comm_count), .strings = 1, .optional = SIZE_MAX},
 };
 
 /* Whoever adds a member to the facts must save it, and check it when it is loaded. */
-_Static_assert(sizeof(gt_rank_facts) == GT_RANK_TIMES * sizeof(double) + 232, "save the new member");
+_Static_assert(sizeof(gt_rank_facts) == GT_RANK_TIMES * sizeof(double) + 272, "save the new member");
 _Static_assert(sizeof(gt_rank_collective) == 48 && sizeof(gt_rank_link) == 24 && sizeof(gt_rank_step) == 24 &&
                    sizeof(gt_rank_kernel) == 16 && sizeof(gt_own_finding) == 40 &&
-                   sizeof(gt_rank_check) == 40,
+                   sizeof(gt_rank_check) == 40 && sizeof(gt_served_step) == 72 &&
+                   sizeof(gt_served_comm) == 16,
                "items have no padding");
 
 static void **items_of(const gt_rank_facts *f, const fact_array *array)
@@ -233,7 +237,7 @@ gt_rank_facts *gt_rank_facts_load(const gt_image *image, const gt_interner *stri
     bool sound = true;
     for (size_t a = 0; sound && a < GT_LENGTH(arrays); a++) sound = load_array(f, &arrays[a], image, strings);
     if (sound && load_numbers(f, image, strings) && are_collectives(f) && are_steps(f) && are_chains(f) &&
-        are_findings(f))
+        are_findings(f) && gt_rank_served_is_sound(f))
         return f;
     gt_rank_facts_free(f);
     return NULL;

@@ -25,7 +25,8 @@
  * ranks), run (of these, with repairs), late (who is late, by how much, and what is chance), suspects (who is
  * late by more than chance, and what it does longer), links (slow transfers), hosts (slow launches, and what
  * late nodes share), find (the findings), texts (in words), own (findings of single ranks, put together),
- * left_out (ranks that cannot be compared), sheets. across.h lists the files that look at all ranks together,
+ * left_out (ranks that cannot be compared), served (steps of
+ * servers), sheets. across.h lists the files that look at all ranks together,
  * chains.h what they know about a rank. */
 #ifndef GT_FINDINGS_RANKS_RANKS_H
 #define GT_FINDINGS_RANKS_RANKS_H
@@ -92,6 +93,29 @@ typedef struct gt_own_finding {
     double gain_ns;
 } gt_own_finding;
 
+/* A step of a server. */
+typedef struct gt_served_step {
+    int64_t span_ns, busy_ns, comm_ns, experts_ns;
+    int64_t requests, tokens, sk_sum; /* -1: unknown */
+    uint32_t phase;                   /* gt_serving_phase */
+    uint32_t first_comm, comm_count;  /* of served_comms */
+    uint32_t unused;
+} gt_served_step;
+
+typedef enum gt_served_use {
+    GT_SERVED_PLAIN,
+    GT_SERVED_DISPATCH,
+    GT_SERVED_COMBINE,
+    GT_SERVED_USES
+} gt_served_use;
+
+/* A kernel of communication in it. */
+typedef struct gt_served_comm {
+    uint32_t kernel; /* string id of the facts */
+    uint32_t use;    /* gt_served_use */
+    int64_t ns;
+} gt_served_comm;
+
 /* A gt_trust_check that the rank's trace does not pass. */
 typedef struct gt_rank_check {
     uint32_t id, text; /* string ids of the facts */
@@ -144,6 +168,10 @@ typedef struct gt_rank_facts {
     gt_trust_level trust; /* the verdict on the trace */
     gt_rank_check *checks;
     size_t check_count, check_capacity;
+    gt_served_step *served; /* of a server's trace: its steps, by their starts on the GPU */
+    size_t served_count;
+    gt_served_comm *served_comms; /* step by step, by start */
+    size_t served_comm_count, served_comm_capacity;
     char *device, *node; /* owned; "" if the trace does not say */
 } gt_rank_facts;
 
@@ -278,5 +306,9 @@ void gt_rank_findings_free(gt_rank_findings *findings); /* NULL does nothing */
 /* Adds overview, findings, trust, rank_causes and the sheets of across.h, which it takes from the findings.
  * `strings` must be those of the table that gt_ranks_find got. */
 void gt_ranks_add_sheets(gt_rank_findings *findings, gt_interner *strings, gt_table_list *tables);
+
+/* serving_rank_steps (served.c); without rows unless two ranks have steps of a server. `facts` are packed, by
+ * rank; NULL: unknown. The caller owns the table. */
+gt_table *gt_serving_rank_steps(const gt_rank_facts *const *facts, size_t count, gt_interner *strings);
 
 #endif
