@@ -142,13 +142,25 @@ static inline bool gt_gain_counts(double gain_ns, double error_ns)
     return gain_ns >= 2 * error_ns;
 }
 
+/* gain_ranges.c: where nine of ten measured gains lie, if such a gain is predicted. In any unit; NaN: it was
+ * never measured. `step` is what it is a share of; no repair was seen to leave less than a third of the rest
+ * that it should leave. `error` is that of the replay. The range of a hint, which may be wrong, begins at 0.
+ */
+typedef struct gt_gain_range {
+    double low, expected, high;
+} gt_gain_range;
+gt_gain_range gt_gain_range_find(const char *id, gt_confidence confidence, double gain, double step,
+                                 double error);
+/* What of a predicted gain to expect: what others brought on average, and how likely it is that the finding
+ * is right. */
+double gt_gain_weight(const char *id, gt_confidence confidence);
+
 /* A hint has low confidence: it stands after all others. */
 static inline bool gt_finding_is_hint(const gt_finding *finding)
 {
     return finding->confidence == GT_CONFIDENCE_LOW;
 }
 const char *gt_confidence_name(gt_confidence confidence);
-double gt_confidence_weight(gt_confidence confidence); /* what of a gain counts in the score, 0 to 1 */
 const char *gt_severity_name(gt_severity severity);
 
 #endif

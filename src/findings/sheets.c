@@ -2,8 +2,8 @@
  * these sheets.
  *
  *     overview     name, value, unit, text: one row per fact
- *     findings     rank, id, severity, confidence, hint, kind, title, where, gain_ms, gain_pct, score,
- *                  evidence (joined by "; "), advice
+ *     findings     rank, id, severity, confidence, hint, kind, title, where, gain_ms, gain_pct,
+ *                  gain_low_ms, gain_high_ms (gain_ranges.c), score, evidence (joined by "; "), advice
  *     trust        id, level, value, warn, fail, text
  *     idle_causes  cause, ms, pct_of_step, pieces, top_site, top_site_ms; ms are per step
  *     idle_calls   cause, site, host_call, ms, pieces: the same by the host event that caused it
@@ -157,6 +157,8 @@ enum {
     FINDING_WHERE,
     FINDING_GAIN,
     FINDING_PCT,
+    FINDING_LOW,
+    FINDING_HIGH,
     FINDING_SCORE,
     FINDING_EVIDENCE,
     FINDING_ADVICE
@@ -175,6 +177,8 @@ gt_table *gt_findings_sheet_new(gt_interner *strings)
         [FINDING_WHERE] = {GT_COL_WHERE, GT_TYPE_STRING},
         [FINDING_GAIN] = {GT_COL_GAIN_MS, GT_TYPE_FLOAT},
         [FINDING_PCT] = {GT_COL_GAIN_PCT, GT_TYPE_FLOAT},
+        [FINDING_LOW] = {GT_COL_GAIN_LOW_MS, GT_TYPE_FLOAT},
+        [FINDING_HIGH] = {GT_COL_GAIN_HIGH_MS, GT_TYPE_FLOAT},
         [FINDING_SCORE] = {GT_COL_SCORE, GT_TYPE_FLOAT},
         [FINDING_EVIDENCE] = {GT_COL_EVIDENCE, GT_TYPE_STRING},
         [FINDING_ADVICE] = {GT_COL_ADVICE, GT_TYPE_STRING},
@@ -197,6 +201,11 @@ size_t gt_findings_sheet_add(gt_table *sheet, const gt_finding_row *finding)
     if (finding->where) gt_table_set_cstr(sheet, FINDING_WHERE, row, finding->where);
     gt_table_set_float(sheet, FINDING_GAIN, row, finding->gain_ms);
     gt_table_set_float(sheet, FINDING_PCT, row, finding->gain_pct);
+    double whole_ms = finding->gain_pct > 0 ? 100 * finding->gain_ms / finding->gain_pct : finding->gain_ms;
+    gt_gain_range range =
+        gt_gain_range_find(finding->id, finding->confidence, finding->gain_ms, whole_ms, finding->error_ms);
+    gt_table_set_float(sheet, FINDING_LOW, row, gt_replayed_ms(range.low * 1e6));
+    gt_table_set_float(sheet, FINDING_HIGH, row, gt_replayed_ms(range.high * 1e6));
     gt_table_set_float(sheet, FINDING_SCORE, row, finding->score);
     gt_table_set_cstr(sheet, FINDING_EVIDENCE, row, finding->evidence);
     gt_table_set_cstr(sheet, FINDING_ADVICE, row, finding->advice);
@@ -233,6 +242,7 @@ static gt_table *findings_sheet(const gt_findings *f)
                                     .confidence = finding->confidence,
                                     .is_gpu = finding->is_gpu,
                                     .gain_ms = gt_replayed_ms(finding->gain_ns),
+                                    .error_ms = fabs(f->replay_error_ns) / 1e6,
                                     .gain_pct = floor(finding->gain_pct * 100 + 0.5) / 100,
                                     .score = finding->score};
         size_t added = gt_findings_sheet_add(sheet, &row);

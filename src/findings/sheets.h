@@ -25,6 +25,7 @@ typedef struct gt_finding_row {
     gt_confidence confidence;
     bool is_gpu;
     double gain_ms, gain_pct, score; /* rounded by the caller */
+    double error_ms;                 /* of the replay */
 } gt_finding_row;
 
 /* The sheet findings, without rows. Adding a finding, in the order of the list, returns its row. */

@@ -281,14 +281,15 @@ static void find_roofline(gt_page_measures *m, const gt_page_source *source)
 
 /* ---- the first finding ---- */
 
-/* Gain times certainty. The sheet's score is that, too, but lower where a finding stands after others. */
+/* The expected gain. The sheet's score is that, too, but lower where a finding stands after others. */
 static double worth_at(const gt_table *findings, size_t row)
 {
     const char *name = text_at(findings, GT_COL_CONFIDENCE, row);
     gt_confidence confidence = GT_CONFIDENCE_HIGH;
     while (name && confidence > GT_CONFIDENCE_LOW && strcmp(gt_confidence_name(confidence), name) != 0)
         confidence--;
-    return number_at(findings, GT_COL_GAIN_MS, row) * gt_confidence_weight(confidence);
+    const char *id = text_at(findings, GT_COL_ID, row);
+    return number_at(findings, GT_COL_GAIN_MS, row) * gt_gain_weight(id ? id : "", confidence);
 }
 
 static void find_repair(gt_page_measures *m, const gt_table_list *sheets)

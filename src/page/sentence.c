@@ -222,7 +222,7 @@ void gt_page_add_repair(const gt_page_measures *m, gt_buffer *out)
                                 : " What to repair first, by gain and certainty, is something else: ");
     add_plain(m->repair.title, out);
     if (m->repair.gain_pct > 0) {
-        gt_buffer_add_cstr(out, " (up to *");
+        gt_buffer_add_cstr(out, " (about *");
         gt_words_add_share(out, m->repair.gain_pct, 100);
         gt_buffer_add_cstr(out, "*)");
     }

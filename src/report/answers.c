@@ -2,7 +2,7 @@
  *
  *     t.json.gz  NVIDIA H200  3 steps  77.68 ms per step: GPU busy 30.96 (40%), idle 46.72
  *     Trust: good
- *     1. HIGH  data_stall: The GPU waits 44.98 ms per step for input data. Up to about 42.3 ms (57%), ...
+ *     1. HIGH  data_stall: The GPU waits 44.98 ms per step for input data. Likely gain 30 to 64 ms of ...
  *          in train.py(121): __getitem__ -> sleep()
  *          data loading holds the launching thread for 60.33 ms per step, the GPU is idle for 44.98 ms of it
  *          Next: Load data in worker processes ...
@@ -118,6 +118,49 @@ double gt_answers_alone_ms(const gt_table *findings, size_t row)
     double alone_ms = gt_answers_value(findings, GT_COL_GAIN_ALONE_MS, row);
     double gain_ms = gt_answers_value(findings, GT_COL_GAIN_MS, row), differs_ms = fabs(gain_ms - alone_ms);
     return differs_ms >= smallest_shown_ms && differs_ms >= notable * gain_ms ? alone_ms : NAN;
+}
+
+/* Three digits of a time are enough for an estimate. */
+static const char *estimate(char text[32], double ms)
+{
+    snprintf(text, 32, "%.*f", ms < 10 ? 2 : ms < 100 ? 1 : 0, ms);
+    return text;
+}
+
+/* Two digits of the borders of a range. */
+static void add_border(gt_buffer *out, double ms)
+{
+    if (ms > 0 && ms < 1 && ms >= 0.01)
+        gt_buffer_add_format(out, "%.2g", ms);
+    else
+        gt_buffer_add_format(out, "%.*f", ms >= 10 || ms == 0 ? 0 : ms >= 1 ? 1 : 4, ms);
+}
+
+void gt_answers_add_gain(const gt_answers *answers, size_t row, gt_buffer *out)
+{
+    static const double rounded = 0.01; /* the percentage is */
+    const gt_table *findings = gt_answers_sheet(answers, GT_SHEET_FINDINGS);
+    char text[32];
+    double gain_ms = gt_answers_value(findings, GT_COL_GAIN_MS, row);
+    double pct = gt_answers_value(findings, GT_COL_GAIN_PCT, row), low_ms = NAN, high_ms = NAN;
+    if (gt_table_find(findings, GT_COL_GAIN_LOW_MS) != SIZE_MAX) {
+        low_ms = gt_answers_value(findings, GT_COL_GAIN_LOW_MS, row);
+        high_ms = gt_answers_value(findings, GT_COL_GAIN_HIGH_MS, row);
+    }
+    if (!isfinite(low_ms) || !(gain_ms > 0) || !(pct > 0)) {
+        gt_buffer_add_format(out, "up to about %s ms (%.0f%%)", estimate(text, gain_ms), pct);
+        return;
+    }
+    gt_buffer_add_cstr(out, "likely gain ");
+    add_border(out, low_ms);
+    gt_buffer_add_cstr(out, " to ");
+    add_border(out, high_ms);
+    double whole_ms = 100 * gain_ms / pct, model_ms = gt_answers_number(answers, "model_step_ms");
+    if (fabs(whole_ms - model_ms) < rounded * model_ms) whole_ms = model_ms;
+    double from = floor(pct * low_ms / gain_ms + 0.5), to = floor(pct * high_ms / gain_ms + 0.5);
+    gt_buffer_add_format(out, " ms of %s (", estimate(text, whole_ms));
+    if (from < to) gt_buffer_add_format(out, "%.0f-", from);
+    gt_buffer_add_format(out, "%.0f%%)", to);
 }
 
 static bool is_important(const gt_table *findings, size_t row)
@@ -265,13 +308,6 @@ __attribute__((format(printf, 4, 5))) static void print_line(const gt_terminal *
 
 /* ---- the parts ---- */
 
-/* Three digits of a time are enough for an estimate. */
-static const char *estimate(char text[32], double ms)
-{
-    snprintf(text, 32, "%.*f", ms < 10 ? 2 : ms < 100 ? 1 : 0, ms);
-    return text;
-}
-
 /* Names are shortened, so that none of the figures after them is. */
 static void add_name(gt_buffer *line, const gt_terminal *terminal, gt_str name, size_t least)
 {
@@ -376,24 +412,26 @@ static void print_trust(const gt_answers *a, const gt_terminal *terminal, size_t
     if (more) fprintf(terminal->file, "  and %zu more in the sheet trust\n", more);
 }
 
-static void print_finding(const gt_table *findings, size_t row, const gt_terminal *terminal,
-                          size_t evidence_max)
+static void print_finding(const gt_answers *a, size_t row, const gt_terminal *terminal, size_t evidence_max)
 {
-    char severity[16] = "", gain[32], alone[80] = "";
+    const gt_table *findings = gt_answers_sheet(a, GT_SHEET_FINDINGS);
+    char severity[16] = "", alone[80] = "";
+    gt_buffer gain = {0};
     double alone_ms = gt_answers_alone_ms(findings, row);
     if (isfinite(alone_ms))
         snprintf(alone, sizeof alone, " after the repairs before it, %.2f ms alone", alone_ms);
     gt_str name = gt_answers_cell(findings, GT_COL_SEVERITY, row), item;
     for (size_t i = 0; i < name.len && i + 1 < sizeof severity; i++)
         severity[i] = (char)toupper((unsigned char)name.bytes[i]);
-    print_line(
-        terminal, INDENT, SENTENCE_LINES, "%.0f. %s%s  %s: %s. Up to about %s ms (%.0f%%)%s, confidence %s.",
-        gt_answers_value(findings, GT_COL_RANK, row), severity,
-        gt_answers_is_hint(findings, row) ? " (hint)" : "", gt_answers_cell(findings, GT_COL_ID, row).bytes,
-        gt_answers_cell(findings, GT_COL_TITLE, row).bytes,
-        estimate(gain, gt_answers_value(findings, GT_COL_GAIN_MS, row)),
-        gt_answers_value(findings, GT_COL_GAIN_PCT, row), alone,
-        gt_answers_cell(findings, GT_COL_CONFIDENCE, row).bytes);
+    gt_answers_add_gain(a, row, &gain);
+    gain.bytes[0] = (char)toupper((unsigned char)gain.bytes[0]);
+    print_line(terminal, INDENT, SENTENCE_LINES, "%.0f. %s%s  %s: %s. %s%s, confidence %s.",
+               gt_answers_value(findings, GT_COL_RANK, row), severity,
+               gt_answers_is_hint(findings, row) ? " (hint)" : "",
+               gt_answers_cell(findings, GT_COL_ID, row).bytes,
+               gt_answers_cell(findings, GT_COL_TITLE, row).bytes, gt_buffer_str(&gain).bytes, alone,
+               gt_answers_cell(findings, GT_COL_CONFIDENCE, row).bytes);
+    gt_buffer_free(&gain);
     gt_str where = gt_answers_cell(findings, GT_COL_WHERE, row);
     if (where.len) print_where(terminal, where);
     gt_str evidence = gt_answers_cell(findings, GT_COL_EVIDENCE, row);
@@ -406,17 +444,14 @@ static void print_finding(const gt_table *findings, size_t row, const gt_termina
 void gt_answers_add_first(const gt_answers *answers, gt_buffer *line)
 {
     const gt_table *findings = gt_answers_sheet(answers, GT_SHEET_FINDINGS);
-    char gain[32];
     if (!gt_answers_exist(answers->tables)) return;
     if (!findings) {
         gt_buffer_add_cstr(line, "none");
         return;
     }
-    gt_buffer_add_format(line, "%s: %s, up to about %s ms (%.0f%%)",
-                         gt_answers_cell(findings, GT_COL_ID, 0).bytes,
-                         gt_answers_cell(findings, GT_COL_TITLE, 0).bytes,
-                         estimate(gain, gt_answers_value(findings, GT_COL_GAIN_MS, 0)),
-                         gt_answers_value(findings, GT_COL_GAIN_PCT, 0));
+    gt_buffer_add_format(line, "%s: %s, ", gt_answers_cell(findings, GT_COL_ID, 0).bytes,
+                         gt_answers_cell(findings, GT_COL_TITLE, 0).bytes);
+    gt_answers_add_gain(answers, 0, line);
 }
 
 static void print_more(const gt_table *findings, size_t shown, const gt_terminal *terminal)
@@ -443,7 +478,7 @@ static void print_findings(const gt_answers *a, const gt_terminal *terminal, con
     if (!findings) return;
     size_t shown = 0;
     for (; shown < findings->row_count && shown < limits->findings; shown++)
-        print_finding(findings, shown, terminal, limits->evidence);
+        print_finding(a, shown, terminal, limits->evidence);
     print_more(findings, shown, terminal);
     char best[32];
     if (!gt_answers_is_hint(findings, 0))

@@ -153,6 +153,10 @@ static void put_findings(gt_json_writer *w, const gt_answers *a)
         put_cell_or_null(w, "where", findings, GT_COL_WHERE, row);
         gt_json_put_real(w, "gain_ms", gt_answers_value(findings, GT_COL_GAIN_MS, row));
         gt_json_put_real(w, "gain_pct", gt_answers_value(findings, GT_COL_GAIN_PCT, row));
+        if (gt_table_find(findings, GT_COL_GAIN_LOW_MS) != SIZE_MAX) {
+            gt_json_put_real(w, "gain_low_ms", gt_answers_value(findings, GT_COL_GAIN_LOW_MS, row));
+            gt_json_put_real(w, "gain_high_ms", gt_answers_value(findings, GT_COL_GAIN_HIGH_MS, row));
+        }
         gt_json_put_real(w, "score", gt_answers_value(findings, GT_COL_SCORE, row));
         put_evidence(w, gt_answers_cell(findings, GT_COL_EVIDENCE, row));
         put_cell(w, "advice", findings, GT_COL_ADVICE, row);

@@ -8,6 +8,7 @@
 #include "schema/columns.h"
 #include "schema/sheets.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
@@ -106,9 +107,10 @@ static void add_finding(gt_buffer *out, const gt_answers *a, const gt_table *fin
     if (gt_answers_is_hint(findings, row)) gt_buffer_add_cstr(out, ", hint");
     gt_buffer_add_cstr(out, "): ");
     add_cell(out, findings, GT_COL_TITLE, row);
-    gt_buffer_add_format(out, ". Up to about %.2f ms %s (%.0f %%)",
-                         gt_answers_value(findings, GT_COL_GAIN_MS, row), gt_answers_per(a),
-                         gt_answers_value(findings, GT_COL_GAIN_PCT, row));
+    gt_buffer_add_cstr(out, ". ");
+    size_t at = out->len;
+    gt_answers_add_gain(a, row, out);
+    out->bytes[at] = (char)toupper((unsigned char)out->bytes[at]);
     double alone_ms = gt_answers_alone_ms(findings, row);
     if (isfinite(alone_ms))
         gt_buffer_add_format(out, " after the repairs before it, %.2f ms alone", alone_ms);

@@ -610,7 +610,9 @@ static void test_all_fixed(void **state)
         assert_int_equal(found->count, 2);
         for (size_t i = 0; i < 2; i++) {
             const gt_run_finding *finding = &found->items[i];
-            assert_true(fabs(finding->score - 0.5 * finding->gain_ns) < 1);
+            /* Of a trace's own finding, 0.8 of the gain is expected (gain_ranges.c). */
+            double weight = strcmp(finding->id, "exposed_comm") == 0 ? 0.4 : 0.5;
+            assert_true(fabs(finding->score - weight * finding->gain_ns) < 1);
         }
         assert_true(fabs(found->all_fixed_ns - 1610000) < 1);
         const char *slow = is_far ? "collectives take 138 % longer than in the usual network of this GPU and "

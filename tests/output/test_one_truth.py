@@ -426,11 +426,12 @@ def gains(r):
     rows = r.sheets["findings"]
     found = {"JSON": r.document["findings"], "page": r.front["answers"]["findings"]}
     for place, list_ in found.items():
-        if [(f["rank"], f["id"], f["title"], f["severity"], f["gain_ms"], f["gain_pct"]) for f in list_] != \
-                [(int(row["rank"]), row["id"], row["title"], row["severity"], float(row["gain_ms"]), float(row["gain_pct"])) for row in rows]:
+        figures = ("gain_ms", "gain_pct", "gain_low_ms", "gain_high_ms")
+        if [(f["rank"], f["id"], f["title"], f["severity"], *(f[name] for name in figures)) for f in list_] != \
+                [(int(row["rank"]), row["id"], row["title"], row["severity"], *(float(row[name]) for name in figures)) for row in rows]:
             yield f"findings in {place} differ from the sheet"
-    yield from shown_gains("terminal", re.sub(r"\s+", " ", r.terminal), r"(\d+)\. (?:HIGH|MEDIUM|LOW) (?:\(hint\) )?(\w+):", r"Up to about ([\d.]+) ms \(([\d.]+)%\)", rows)
-    yield from shown_gains("Markdown", r.markdown.replace("\\", ""), r"^(\d+)\. \*\*(\w+)\*\*", r"Up to about ([\d.]+) ms[^(]*\(([\d.]+) %\)", rows)
+    yield from shown_gains("terminal", re.sub(r"\s+", " ", r.terminal), r"(\d+)\. (?:HIGH|MEDIUM|LOW) (?:\(hint\) )?(\w+):", rows)
+    yield from shown_gains("Markdown", r.markdown.replace("\\", ""), r"^(\d+)\. \*\*(\w+)\*\*", rows)
     verdict = r.facts["verdict"]
     places = {"JSON": r.document["trust"]["verdict"], "page": r.front["answers"]["trust"]["verdict"],
               "terminal": (re.search(r"^Trust: (.*)$", r.terminal, re.M) or ["", ""])[1],
@@ -440,20 +441,22 @@ def gains(r):
             yield f"verdict {verdict}, in {place} {text}"
 
 
-def shown_gains(place, text, head, gain, rows):
+def shown_gains(place, text, head, rows):
     heads = list(re.finditer(head, text, re.M))
     if [(int(match[1]), match[2]) for match in heads] != [(int(row["rank"]), row["id"]) for row in rows]:
         yield f"{place} shows the findings {[match[2] for match in heads]}, the sheet has {[row['id'] for row in rows]}"
         return
     for match, row in zip(heads, rows):
-        shown = re.search(gain, text[match.end():])
+        shown = re.search(r"Likely gain ([\d.]+) to ([\d.]+) ms of [\d.]+ \((?:(\d+)-)?(\d+)%\)", text[match.end():])
         if not shown:
             if float(row["gain_ms"]) > 0.01:
                 yield f"{place}: no gain of {row['id']}"
             continue
-        ms, pct = float(row["gain_ms"]), float(row["gain_pct"])
-        if abs(float(shown[1]) - ms) > max(0.00501, 0.006 * ms) or abs(float(shown[2]) - pct) > 0.501:
-            yield f"{place}: {row['id']} {shown[0]}, sheet {ms} ms, {pct} %"
+        for border, ms, pct in (("low", shown[1], shown[3] or shown[4]), ("high", shown[2], shown[4])):
+            true_ms = float(row[f"gain_{border}_ms"])
+            true_pct = float(row["gain_pct"]) * true_ms / float(row["gain_ms"])
+            if abs(float(ms) - true_ms) > max(0.0001, 0.0501 * true_ms) or abs(float(pct) - true_pct) > 0.501:
+                yield f"{place}: {row['id']} {shown[0]}, sheet {true_ms} ms, {true_pct} %"
 
 
 CHECKS = (sheets, window, busy, timeline, terminal_timeline, markdown_timeline, categories, events, kernels, counts, gains)

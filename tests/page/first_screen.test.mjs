@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {fileName} from '../../src/page/web/output.js';
-import {aloneText, gainBase} from '../../src/page/web/sections/findings.js';
+import {aloneText, gainBase, gainRange} from '../../src/page/web/sections/findings.js';
 import {rangeText} from '../../src/page/web/sections/filter.js';
 import {reportJson, tableCsv} from '../../src/page/web/sections/footer.js';
 import {rangeTiles, sparkPath, thinSpark} from '../../src/page/web/sections/verdict.js';
@@ -57,6 +57,12 @@ test('gains say what they are shares of', () => {
   assert.equal(gainBase({...longer, replay_error_pct: 6.05}, 'trace').remark, 'the trace has 3.80 ms: the replay misses it by 6.05 %');
   assert.equal(gainBase({...longer, replay_error_pct: 0}, 'trace').remark,
     'the trace has 3.80 ms: the host could not keep that up for long');
+});
+
+test('gains are ranges where such gains were measured', () => {
+  const gain = {gain_ms: 42.4, gain_pct: 57.1, gain_low_ms: 30.1, gain_high_ms: 63.6};
+  assert.deepEqual(gainRange(gain), {text: '30.1 ms to 63.6 ms', share: '41–86 %'});
+  assert.deepEqual(gainRange({...gain, gain_low_ms: null, gain_high_ms: null}), {text: 'up to 42.4 ms', share: '57.1 %'});
 });
 
 test('gains of ranks say what a repair brings alone', () => {

@@ -301,7 +301,7 @@ static void test_first_finding_of_an_idle_gpu(void **state)
     expect_repair(&m, "");
     m.repair = (gt_page_repair){.id = "cpu_roundtrip", .title = "A *tensor* goes round", .gain_pct = 48};
     expect_repair(&m, " What to repair first, by gain and certainty, is something else: A tensor goes round "
-                      "(up to *48 %*).");
+                      "(about *48 %*).");
     m.repair = (gt_page_repair){.id = "new_rule", .title = "New", .is_gpu = true, .gain_pct = NAN};
     expect_repair(&m, " What to repair first, by gain and certainty, is something else: New.");
 }
@@ -315,7 +315,7 @@ static void test_first_finding_of_a_busy_gpu(void **state)
     expect_repair(&m, "");
     m.repair = (gt_page_repair){.id = "data_stall", .title = "Waits for data", .gain_pct = 4};
     expect_repair(
-        &m, " What to repair first, by gain and certainty, is something else: Waits for data (up to *4 %*).");
+        &m, " What to repair first, by gain and certainty, is something else: Waits for data (about *4 %*).");
 }
 
 static void test_first_finding_of_copies(void **state)
@@ -327,7 +327,7 @@ static void test_first_finding_of_copies(void **state)
     expect_repair(&m, "");
     m.repair.id = "exposed_comm";
     expect_repair(
-        &m, " What to repair first, by gain and certainty, is something else: Pageable (up to *40 %*).");
+        &m, " What to repair first, by gain and certainty, is something else: Pageable (about *40 %*).");
 }
 
 /* Hints are no findings. */
@@ -344,7 +344,7 @@ static void test_first_finding_of_sheets(void **state)
     expect_text(
         facts_of(&c), "sentence",
         "The GPU is idle *40 %* of a *1.00 ms* step: the host does not launch work fast enough. What to "
-        "repair first, by gain and certainty, is something else: Waits (up to *20 %*).");
+        "repair first, by gain and certainty, is something else: Waits (about *20 %*).");
     free_case(&c);
 }
 
@@ -375,11 +375,11 @@ static void test_the_order_is_said_as_it_is(void **state)
     expect_order(
         "python_busy false host Python 75.9 8 high\nlaunch_bound false host Slow 315 40 high\n",
         "What to repair first, although it gains less, is something else, because no CUDA or HIP graph "
-        "can contain it: Python (up to *8 %*).");
+        "can contain it: Python (about *8 %*).");
     expect_order("python_busy false host Python 30 8 high\nlaunch_bound false host Slow 40 10 medium\n",
-                 "What to repair first, by gain and certainty, is something else: Python (up to *8 %*).");
+                 "What to repair first, by gain and certainty, is something else: Python (about *8 %*).");
     expect_order("python_busy false host Python 30 8 high\nfp32_gemm true gpu Hint 300 80 low\n",
-                 "What to repair first, by gain and certainty, is something else: Python (up to *8 %*).");
+                 "What to repair first, by gain and certainty, is something else: Python (about *8 %*).");
 }
 
 /* Copies that kernels make are computation, but they are copies; steps of a server are steps. */

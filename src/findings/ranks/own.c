@@ -70,11 +70,13 @@ static size_t place_of(const gt_rank_facts *facts, const own *typical)
 {
     size_t own_place = (size_t)(typical->finding - facts->findings), place = own_place;
     if (typical->gain_ns >= typical->finding->gain_ns) return own_place;
-    double score = typical->gain_ns * gt_confidence_weight(typical->finding->confidence);
+    double score = typical->gain_ns * gt_gain_weight(typical->id, typical->finding->confidence);
     while (place + 1 < facts->finding_count) {
         const gt_own_finding *next = &facts->findings[place + 1];
         bool is_hint = next->confidence == GT_CONFIDENCE_LOW;
-        if (is_hint || next->gain_ns * gt_confidence_weight(next->confidence) < score) break;
+        if (is_hint ||
+            next->gain_ns * gt_gain_weight(gt_rank_text(facts, next->id), next->confidence) < score)
+            break;
         place++;
     }
     return place == own_place ? own_place : place + 1;
@@ -173,7 +175,7 @@ void gt_add_own_findings(gt_rank_findings *found)
 void gt_add_run_finding(gt_rank_findings *found, gt_run_finding finding)
 {
     finding.gain_pct = found->step_ns > 0 ? 100 * finding.gain_ns / found->step_ns : 0;
-    finding.score = finding.gain_ns * gt_confidence_weight(finding.confidence);
+    finding.score = finding.gain_ns * gt_gain_weight(finding.id, finding.confidence);
     finding.severity = finding.gain_pct >= 20  ? GT_SEVERITY_HIGH
                        : finding.gain_pct >= 5 ? GT_SEVERITY_MEDIUM
                                                : GT_SEVERITY_LOW;

@@ -12,8 +12,8 @@
  *   with a larger estimate: if its share of the step then shrinks to less than half, the profiler may have
  *   caused it, and the finding has low confidence. The other way round, a program may be limited by its host
  *   only while it is profiled: then the gain of a GPU finding is that with the faster host, if it is larger.
- * - A finding is worth its gain times how often such gains were reached. Findings of low confidence are
- * hints: they come after all others.
+ * - A finding is worth its expected gain (gain_ranges.c). Findings of low confidence are hints: they come
+ *   after all others.
  * - A gain of less than twice the error of the replay is not shown.
  *
  * The figure for all repairs together is one run with all edits, so that nothing counts twice, within the
@@ -143,13 +143,6 @@ static void free_finding(gt_finding *finding)
 }
 
 /* ---- names ---- */
-
-double gt_confidence_weight(gt_confidence confidence)
-{
-    static const double weights[] = {
-        [GT_CONFIDENCE_LOW] = 0.25, [GT_CONFIDENCE_MEDIUM] = 0.5, [GT_CONFIDENCE_HIGH] = 1};
-    return weights[confidence];
-}
 
 const char *gt_confidence_name(gt_confidence confidence)
 {
@@ -583,7 +576,8 @@ static void weigh(const gt_rule_input *input, gt_finding *finding)
     finding->is_shown = finding->gain_pct >= smallest_pct &&
                         (!is_replayed || gt_gain_counts(finding->gain_ns, input->error_ns));
     /* To the microsecond, so that what looks equal is ordered by id. */
-    finding->score = floor(finding->gain_ns / 1e3 * gt_confidence_weight(finding->confidence) + 0.5) / 1e3;
+    double expected_ns = finding->gain_ns * gt_gain_weight(finding->id, finding->confidence);
+    finding->score = floor(expected_ns / 1e3 + 0.5) / 1e3;
     finding->severity = finding->gain_pct >= high_pct     ? GT_SEVERITY_HIGH
                         : finding->gain_pct >= medium_pct ? GT_SEVERITY_MEDIUM
                                                           : GT_SEVERITY_LOW;
@@ -593,9 +587,10 @@ static void weigh(const gt_rule_input *input, gt_finding *finding)
 
 /* The gain of a residual finding assumes that the others were repaired, so it stands after the largest of
  * those that matter. For launch_bound this is also the only possible order: a graph cannot contain
- * synchronisations, allocations or work of the CPU. */
+ * synchronisations, allocations or work of the CPU. What gains several times as much is still the answer. */
 static void put_residual_last(const found_rules *found)
 {
+    static const double much_more = 5;
     double largest = -1;
     for (size_t i = 0; i < found->count; i++) {
         const gt_finding *finding = &found->items[i];
@@ -608,6 +603,11 @@ static void put_residual_last(const found_rules *found)
     for (size_t i = 0; i < found->count; i++) {
         gt_finding *finding = &found->items[i];
         if (!(found->rows[i]->flags & RULE_RESIDUAL) || largest < 0 || finding->score < largest) continue;
+        if (finding->score >= much_more * largest) {
+            gt_rule_evidence(finding,
+                             "the other host findings have to be repaired, too: a graph cannot contain them");
+            continue;
+        }
         finding->score = floor(990 * largest) / 1e3;
         gt_rule_evidence(finding, "the host findings above come first: a graph cannot contain them");
     }

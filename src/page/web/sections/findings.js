@@ -46,18 +46,28 @@ function wholeOf({gain_ms: gain, gain_pct: share}, model) {
   return Math.abs(whole - model) > 0.02 * model ? {ms: whole, meaning: 'the median step and the gain'} : {ms: model};
 }
 
+// Where nine of ten such gains lie: {text, share}; of gains that were never measured the bound of the model.
+export function gainRange({gain_ms: gain, gain_pct: share, gain_low_ms: low, gain_high_ms: high}) {
+  if (!Number.isFinite(low) || !(gain > 0)) {
+    return {text: `up to ${milliseconds(gain)}`, share: percent(share || 0, 100)};
+  }
+  const [from, to] = [low, high].map((ms) => Math.round(share * ms / gain));
+  return {text: `${milliseconds(low)} to ${milliseconds(high)}`, share: from < to ? `${from}–${to} %` : `${to} %`};
+}
+
 function gainBar(finding, {answers, kind}) {
   const share = Math.min(100, Math.max(0, finding.gain_pct || 0));
   const per = answers.per === 'trace' ? 'in the window' : 'per step';
   const {ms, meaning} = wholeOf(finding, answers.model_step_ms);
   const whole = Number.isFinite(ms) ? ` of ${ms} ms, ${meaning ?? gainBase(answers, kind).meaning}` : '';
   const ofWhole = Number.isFinite(ms) ? ` of ${milliseconds(ms)}` : '';
+  const range = gainRange(finding);
   const fill = element('div', {class: 'gain-fill', style: {width: `${share}%`}});
-  return element('div', {class: 'gain', title: `upper bound: ${finding.gain_ms} ms${whole}`},
+  return element('div', {class: 'gain', title: `by the model ${finding.gain_ms} ms${whole}`},
     element('div', {class: 'gain-track', 'aria-hidden': 'true'}, fill),
     element('div', {class: 'small'},
-      element('b', {}, `up to ${milliseconds(finding.gain_ms)}`), ` ${per}${aloneText(finding)} · `,
-      `${percent(share, 100)}${ofWhole} · `,
+      element('b', {}, range.text), ` ${per}${aloneText(finding)} · `,
+      `${range.share}${ofWhole} · `,
       element('span', {class: 'muted'}, `${finding.confidence} confidence`)));
 }
 
