@@ -56,11 +56,19 @@ def build(argument, device):
     return value
 
 
+def overload_of(entry):
+    """The op with these arguments. PyTorch would find it as well, but tries all overloads, and prints tensors on the way."""
+    wanted = [(a["arg_name"], "Tensor" in a["arg_type"]) for key in ("list_pos_args", "list_kwargs") for a in entry["replay_ir"][key]]
+    for schema in torch._C._jit_get_schemas_for_operator(entry["op_name"]):
+        if [(a.name, "Tensor" in str(a.type)) for a in schema.arguments] == wanted:
+            space, name = entry["op_name"].split("::")
+            return getattr(getattr(getattr(torch.ops, space), name), schema.overload_name or "default")
+    raise RuntimeError("this PyTorch does not know the op with these arguments")
+
+
 def prepare(entry, device):
     """A function without arguments that calls the op."""
-    function = torch._C._jit_get_operation(entry["op_name"])[0]
-    if function is None:
-        raise RuntimeError("this PyTorch does not know the op")
+    function = overload_of(entry)
     plain = [build(a, device) for a in entry["replay_ir"]["list_pos_args"]]
     named = {a["arg_name"]: build(a, device) for a in entry["replay_ir"]["list_kwargs"]}
     torch.backends.cuda.matmul.allow_tf32 = any("tf32" in name for name in entry.get("kernels", []))

@@ -339,15 +339,15 @@ def builds_tensors(binary):
            op("aten::mul", tensor([3, 5], "c10::Float8_e4m3fn", [0, 1]), tensor([], "double")),
            op("aten::cat", tensors([2], [3]), scalar("0"))]
     gpu = lambda how, count, dtype, **more: {"how": how, "count": count, "dtype": dtype, "device": "cuda", **more}
-    wanted = [["aten::index_select", [gpu("randn", 410, "float32", shape=[50, 7], strides=[1, 60]), 0,
+    wanted = [["aten::index_select.default", [gpu("randn", 410, "float32", shape=[50, 7], strides=[1, 60]), 0,
                                       gpu("randint", 9, "int64", low=0, high=50, shape=[9], strides=[1])], {}],
-              ["aten::copy_", [gpu("empty", 8, "float32", shape=[8], strides=[1]),
+              ["aten::copy_.default", [gpu("empty", 8, "float32", shape=[8], strides=[1]),
                                {**gpu("randn", 8, "float32", shape=[8], strides=[1], pinned=True), "device": "cpu"}, True], {}],
-              ["aten::masked_fill_", [gpu("randn", 0, "bfloat16", shape=[0, 8], strides=[8, 1]),
+              ["aten::masked_fill_.Scalar", [gpu("randn", 0, "bfloat16", shape=[0, 8], strides=[8, 1]),
                                       gpu("rand", 4, "bool", shape=[4], strides=[1]), float("-inf")], {}],
-              ["aten::mul", [gpu("randn", 5, "float8_e4m3fn", shape=[3, 5], strides=[0, 1]),
+              ["aten::mul.Tensor", [gpu("randn", 5, "float8_e4m3fn", shape=[3, 5], strides=[0, 1]),
                              {**gpu("randn", 1, "float64", shape=[], strides=[]), "device": "cpu"}], {}],
-              ["aten::cat", [[gpu("randn", 2, "float16", shape=[2], strides=[1]), gpu("randn", 3, "float16", shape=[3], strides=[1])], 0], {}]]
+              ["aten::cat.default", [[gpu("randn", 2, "float16", shape=[2], strides=[1]), gpu("randn", 3, "float16", shape=[3], strides=[1])], 0], {}]]
 
     def check(folder):
         write_trace(folder, ops)
@@ -381,7 +381,7 @@ def measures(binary):
             replays = [(e["op_name"], e["replay"]) for e in json.load(file)]
         result = lambda name, time: {"event_us": time, "kernel_us": time, "kernels": [f"kernel of {name}"], "gpu": "Stand-in"}
         expected = [("test::cost", result("test::cost", 20)), ("test::broken", {"error": "invalid access"}), ("test::other", result("test::other", 10)),
-                    ("test::cost", result("test::cost", 8)), ("test::unknown", {"error": "this PyTorch does not know the op"})]
+                    ("test::cost", result("test::cost", 8)), ("test::unknown", {"error": "this PyTorch does not know the op with these arguments"})]
         problems += [f"{a} instead of {b}" for a, b in zip(replays, expected) if json.dumps(a, sort_keys=True) != json.dumps(b, sort_keys=True) and
                      not close(a[1], b[1])]
         done = run([binary, "replay-ir", "--results", "r.json", "-o", "sheets"], cwd=folder)
@@ -391,7 +391,7 @@ def measures(binary):
         wanted = [("test::cost", "4", 50, 20, 2.5, 0.12, "same", ""), ("test::cost", "2", 4, 8, 0.5, -0.008, "same", ""),
                   ("test::broken", "1", 60, None, None, None, "", "invalid access"),
                   ("test::other", "1", 20, 10, None, None, "other", ""),
-                  ("test::unknown", "1", 3, None, None, None, "", "this PyTorch does not know the op")]
+                  ("test::unknown", "1", 3, None, None, None, "", "this PyTorch does not know the op with these arguments")]
         found = [tuple(row[k] for k in ("name", "operation_count", "trace_us", "replay_us", "trace_per_replay", "lost_ms", "replayed_kernels", "note"))
                  for row in rows]
         for row, expected_row in zip(found, wanted):

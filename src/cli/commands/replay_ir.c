@@ -31,7 +31,7 @@ static const gt_option_group selection_group = {"Ops", selection_options, GT_LEN
 
 static const gt_option run_options[] = {
     {"run", GT_OPTION_FLAG, NULL, NULL, "run the ops now, on the GPU of this machine (needs PyTorch)"},
-    {"replay_timeout", GT_OPTION_INT, "SECONDS", "3600", "end the replay after this time; 0: never",
+    {"replay_timeout", GT_OPTION_INT, "SECONDS", "3600", "stop the replay after this time; 0: never",
      .minimum = "0", .needs = "run"},
     {"results", GT_OPTION_STRING, "FILE", NULL,
      "compare the times in FILE, which replay.py wrote; needs no trace"},

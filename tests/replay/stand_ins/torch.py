@@ -102,7 +102,7 @@ def set_grad_enabled(_):
     pass
 
 
-def op(name):
+def op(name, overload):
     def call(*plain, **named):
         global broken
         if name == "test::broken":
@@ -111,17 +111,57 @@ def op(name):
             raise RuntimeError("invalid access\nof memory")
         show = lambda value: value.about if isinstance(value, Tensor) else [show(v) for v in value] if isinstance(value, list) else value
         with open("calls", "a", encoding="utf-8") as file:
-            file.write(json.dumps([name, [show(v) for v in plain], {key: show(v) for key, v in named.items()}]) + "\n")
+            file.write(json.dumps([name + "." + overload, [show(v) for v in plain], {key: show(v) for key, v in named.items()}]) + "\n")
         spend(f"kernel of {name}", plain[0] if name == "test::cost" else 10)
-    return (None if name == "test::unknown" else call), []
+    return call
+
+
+class Argument:
+    def __init__(self, name, kind):
+        self.name, self.type = name, kind
+
+
+class Schema:
+    def __init__(self, overload, *arguments):
+        self.overload_name, self.arguments = overload, [Argument(*a.split(":")) for a in arguments]
+
+
+# The overloads of ops, with the first as a trap: another one fits.
+SCHEMAS = {"aten::index_select": [Schema("", "self:Tensor", "dim:str", "index:int"), Schema("", "self:Tensor", "dim:int", "index:Tensor")],
+           "aten::copy_": [Schema("", "self:Tensor", "src:Tensor", "non_blocking:bool")],
+           "aten::masked_fill_": [Schema("Tensor", "self:Tensor", "mask:Tensor", "value:Tensor"),
+                                  Schema("Scalar", "self:Tensor", "mask:Tensor", "value:number")],
+           "aten::mul": [Schema("Scalar", "self:Tensor", "other:number"), Schema("Tensor", "self:Tensor", "other:Tensor")],
+           "aten::cat": [Schema("", "tensors:List[Tensor]", "dim:int")], "aten::neg": [Schema("", "self:Tensor")],
+           "test::cost": [Schema("", "time:int")], "test::broken": [Schema("", "n:int")], "test::other": [Schema("", "n:int")]}
 
 
 class _C:
-    _jit_get_operation = staticmethod(op)
+    @staticmethod
+    def _jit_get_schemas_for_operator(name):
+        return SCHEMAS.get(name, [])
 
     @staticmethod
     def _jit_get_all_schemas():
         return ["test::cost(int time) -> ()"]
+
+
+class Names:
+    """torch.ops.SPACE.OP.OVERLOAD"""
+
+    def __init__(self, *path):
+        self.path = path
+
+    def __getattr__(self, name):
+        if len(self.path) < 2:
+            return Names(*self.path, name)
+        qualified = "::".join(self.path)
+        if name in [schema.overload_name or "default" for schema in SCHEMAS[qualified]]:
+            return op(qualified, name)
+        raise AttributeError(name)
+
+
+ops = Names()
 
 
 class cuda:
