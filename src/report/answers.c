@@ -345,6 +345,19 @@ static void print_header(const gt_answers *a, const gt_terminal *terminal)
     gt_buffer_free(&names);
 }
 
+/* The share of the time of a phase that reading takes at least, in percent; 0: unknown. */
+static double bound_pct(const gt_table *bounds, gt_str phase)
+{
+    double bound_us = 0, step_us = 0;
+    for (size_t row = 0; bounds && row < bounds->row_count; row++) {
+        if (gt_str_compare(gt_answers_cell(bounds, GT_COL_PHASE, row), phase) != 0) continue;
+        double steps = gt_answers_value(bounds, GT_COL_STEPS, row);
+        bound_us += steps * gt_answers_value(bounds, GT_COL_BOUND_US, row);
+        step_us += steps * gt_answers_value(bounds, GT_COL_STEP_US, row);
+    }
+    return step_us > 0 ? 100 * bound_us / step_us : 0;
+}
+
 /* Of a server: each phase, and what limits the steps that generate tokens. */
 static void print_serving(const gt_answers *a, const gt_terminal *terminal)
 {
@@ -352,13 +365,15 @@ static void print_serving(const gt_answers *a, const gt_terminal *terminal)
     for (size_t row = 0; phases && row < phases->row_count; row++) {
         gt_phase_figures f;
         if (!gt_serving_phase_figures(phases, row, &f)) continue;
-        char more[120] = "";
+        char more[120] = "", bound[80] = "";
         if (f.generates)
             snprintf(more, sizeof more, "; %.0f tokens/s; GPU idle between steps %.0f%%, within steps %.0f%%",
                      f.tokens_per_s, f.gap_pct, f.idle_inside_pct);
-        print_line(terminal, INDENT, 3, "%.*s: %.0f %s, %.0f%% of the time, median %.2f ms%s",
+        double pct = bound_pct(gt_answers_sheet(a, GT_SHEET_DECODE_BOUND), f.phase);
+        if (pct > 0) snprintf(bound, sizeof bound, "; at least %.0f%% is reading weights and KV cache", pct);
+        print_line(terminal, INDENT, 3, "%.*s: %.0f %s, %.0f%% of the time, median %.2f ms%s%s",
                    (int)f.phase.len, f.phase.bytes, f.steps, f.steps == 1 ? "step" : "steps", f.time_pct,
-                   f.median_ms, more);
+                   f.median_ms, more, bound);
     }
 }
 

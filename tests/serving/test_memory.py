@@ -140,6 +140,27 @@ CASES = {
 }
 
 
+def check_finding(binary, folder, microseconds, found):
+    """Weights of 3.4 GB take 0.65 ms of the 0.7 or 1.4 ms of a step: half of the 0.7 ms at the peak would be saved."""
+    trace = Trace(latency_ns=0)
+    for _ in range(6):
+        step_of(trace, decode(), [mm(16384, 102400, microseconds), attention(1, heads=1)])
+        trace.now = max(trace.now, trace.free) - 3000
+    path = os.path.join(folder, "t.json")
+    trace.write(path)
+    outcome = harness.run([binary, "report", path, "--output_csvs_dir", folder, "--gpu_arch_platform", "H200", "--all_findings"])
+    with open(os.path.join(folder, "findings.csv"), encoding="utf-8") as file:
+        row = next((row for row in csv.DictReader(file) if row["id"] == "decode_bound"), None)
+    share = 100 * (16384 * 102400 * 2 - CACHE) / PEAK / 1000 / (microseconds + 1)
+    line = "is reading weights and KV cache" in outcome.stdout
+    if bool(row) != found or not line:
+        return [f"{row}, {outcome.stdout[:600]}"]
+    gain = 16384 * 102400 / PEAK / 1e6
+    right = not found or (row["hint"].lower() == "true" and abs(float(row["phase_gain_ms"]) - gain) < .05 * gain and
+                          f"{share:.0f}%" in row["title"] and "quantise" in row["advice"])
+    return [] if right else [str(row), f"{share} {gain}"]
+
+
 # ---- real servers ----
 
 def mean(values):
@@ -177,6 +198,8 @@ def cases():
     yield harness.Case("values by hand", check_plain)
     for name, case in CASES.items():
         yield harness.Case(name, check_unknown, *case)
+    yield harness.Case("finding: bound by weights", check_finding, 720, True)
+    yield harness.Case("finding: another limit", check_finding, 1440, False)
     for name in ("gqa", "hybrid"):
         yield harness.Case(f"a real server: {name}", check_real, name)
 

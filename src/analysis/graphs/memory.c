@@ -339,10 +339,9 @@ static const gt_column_head bound_columns[] = {
     {GT_COL_BOUND_BY, GT_TYPE_STRING},
 };
 
-gt_step_bound gt_step_bound_of(const gt_listed_step *step, const gt_gpu_arch *arch)
+gt_step_bound gt_step_bound_of(const gt_listed_step *step, double peak)
 {
     gt_step_bound bound = {0};
-    double peak = arch && arch->mem_bw_gbps > 0 ? arch->mem_bw_gbps : 0; /* bytes per ns */
     if (!(peak > 0)) return bound;
     /* Where the time of the kernels does not suffice, they read something else than the shapes say. */
     if (step->weight_bytes <= step->weighed_ns * peak + GT_CACHE_BYTES)
@@ -409,18 +408,19 @@ gt_table *gt_decode_bound(const gt_step_list *steps, gt_interner *strings, const
 {
     gt_table *table = gt_table_new(GT_SHEET_DECODE_BOUND, strings);
     gt_table_add_columns(table, bound_columns, GT_LENGTH(bound_columns));
+    double peak = arch && arch->mem_bw_gbps > 0 ? arch->mem_bw_gbps : 0;
     bound_row *rows = gt_alloc(steps->count * sizeof *rows);
     gt_map places = {0};
     size_t count = 0;
     for (size_t i = 0; i < steps->count; i++) {
         const gt_listed_step *step = &steps->steps[i];
-        gt_step_bound bound = gt_step_bound_of(step, arch);
+        gt_step_bound bound = gt_step_bound_of(step, peak);
         if (!step->op_count || !gt_phase_generates(step->phase) || !(bound.ns > 0)) continue;
         int64_t batch = gt_step_batch(step);
         uint32_t *place = gt_map_put(&places, (uint64_t)batch, step->phase);
         if (*place == GT_MAP_NONE) {
             *place = (uint32_t)count;
-            rows[count++] = (bound_row){.phase = step->phase, .batch = batch, .peak = arch->mem_bw_gbps};
+            rows[count++] = (bound_row){.phase = step->phase, .batch = batch, .peak = peak};
         }
         add_step(&rows[*place], step, &bound);
     }

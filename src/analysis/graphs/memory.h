@@ -28,8 +28,8 @@ void gt_memory_reads_free(gt_memory_reads *reads);
 typedef struct gt_step_bound {
     double weight_bytes, kv_bytes, ns; /* 0: unknown */
 } gt_step_bound;
-/* `arch` may be NULL. */
-gt_step_bound gt_step_bound_of(const gt_listed_step *step, const gt_gpu_arch *arch);
+/* `peak` is the memory's bandwidth in bytes per nanosecond; 0: unknown. */
+gt_step_bound gt_step_bound_of(const gt_listed_step *step, double peak);
 
 /* Tables without rows where nothing is known; `arch` may be NULL. The caller owns them. */
 gt_table *gt_kv_roofline(const gt_memory_reads *reads, const gt_gpu_arch *arch);

@@ -57,6 +57,7 @@ static const rule_row rules[] = {
     {gt_rule_decode_idle_in_step, RULE_SERVER | RULE_VAGUE},
     {gt_rule_prefill_stall, RULE_SERVER},
     {gt_rule_graph_padding, RULE_SERVER},
+    {gt_rule_decode_bound, RULE_SERVER},
     {gt_rule_data_stall, RULE_TRAINING},
     {gt_rule_wait, 0},
     {gt_rule_host_sync, RULE_DOUBTED | RULE_AFTER_WAIT},

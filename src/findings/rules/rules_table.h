@@ -23,6 +23,7 @@ gt_rule_function gt_rule_decode_gap;
 gt_rule_function gt_rule_decode_idle_in_step;
 gt_rule_function gt_rule_prefill_stall;
 gt_rule_function gt_rule_graph_padding;
+gt_rule_function gt_rule_decode_bound;
 
 /* ---- copies ---- */
 gt_rule_function gt_rule_pageable_copy;

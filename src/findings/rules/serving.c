@@ -4,12 +4,13 @@
  *     decode_idle_in_step    the GPU is idle within them
  *     prefill_stall          prefill steps hold up running requests
  *     graph_padding          graphs compute for more rows than there are requests
+ *     decode_bound           reading weights and KV cache takes most of the time
  *
  * Gains are those times, over all steps of the window as all gains, in the model without the profiler's own
- * cost: as much as the model shortens the steps, it shortens the gaps. The last two are measures, not repairs
- * that were tried, so they are hints.
+ * cost: as much as the model shortens the steps, it shortens the gaps. The last three are measures, not
+ * repairs that were tried, so they are hints.
  */
-#include "analysis/serving/sheets.h"
+#include "analysis/graphs/memory.h"
 #include "base/memory.h"
 #include "findings/rules/rules_table.h"
 #include "table/stats.h"
@@ -18,7 +19,8 @@
 #include <stdlib.h>
 
 enum { FEWEST_STEPS = 3 };
-static const double least_share = 0.05, least_padding = 0.01; /* of the time of these steps */
+static const double least_share = 0.05, least_padding = 0.01,
+                    least_bound = 0.5; /* of the time of these steps */
 
 /* Steps of decode and verify that have an interval. */
 typedef struct generation {
@@ -350,6 +352,40 @@ bool gt_rule_graph_padding(const gt_rule_input *input, gt_finding *finding)
     gt_rule_evidence(finding, "the next smaller graph would be too small; the cost lies between both sizes");
     finding->advice = gt_rule_text("Capture graphs of more sizes, between those that are used.");
     set_gain(input, finding, &g, sum_ns);
+    return true;
+}
+
+/* ---- decode_bound ---- */
+
+/* Half of the larger part: what 8 instead of 16 bits would save. */
+bool gt_rule_decode_bound(const gt_rule_input *input, gt_finding *finding)
+{
+    generation g;
+    if (!find_generation(input, &g)) return false;
+    double bound_ns = 0, weights = 0, kv = 0, peak = input->gpu->bytes;
+    for (size_t i = 0; i < g.list->on_gpu_count; i++) {
+        const gt_listed_step *step = &g.list->steps[g.list->on_gpu[i]];
+        if (!is_counted(step)) continue;
+        gt_step_bound bound = gt_step_bound_of(step, peak);
+        bound_ns += bound.ns;
+        weights += bound.ns > 0 ? bound.weight_bytes : 0;
+        kv += bound.ns > 0 ? bound.kv_bytes : 0;
+    }
+    if (!(bound_ns >= least_bound * g.took_ns)) return false;
+    double steps = (double)g.steps;
+    finding->id = "decode_bound";
+    finding->is_gpu = true;
+    finding->confidence = GT_CONFIDENCE_LOW;
+    finding->title = gt_rule_text(
+        "Reading weights and KV cache takes at least %.2f ms per decode step, %.0f%% of its time",
+        ms(bound_ns / steps), 100 * bound_ns / g.took_ns);
+    gt_rule_evidence(finding, "%.2f GB of weights and %.2f GB of KV cache per decode step, at %.2f TB/s",
+                     weights / steps / 1e9, kv / steps / 1e9, peak / 1000);
+    finding->advice = gt_rule_text(
+        "%s", weights > kv
+                  ? "Serve more requests per step, quantise the weights, or divide them among more GPUs."
+                  : "Keep the KV cache in 8 bits, or divide it among more GPUs.");
+    set_gain(input, finding, &g, (weights > kv ? weights : kv) / 2 / peak);
     return true;
 }
 
