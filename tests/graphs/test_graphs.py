@@ -4,8 +4,11 @@
     python3 -m tests.graphs.test_graphs --bin build/gputally [--only TEXT]
 """
 import collections
+import difflib
+import json
 import os
 import re
+import shutil
 import sys
 
 from tests.common import harness
@@ -14,6 +17,7 @@ from tests.page.pack import read_page
 
 MODEL = Model()
 BATCHES = (8, 16)
+REAL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "fixtures", "graphs")
 
 
 def sheet(folder, name):
@@ -233,6 +237,37 @@ def check_no_graph_ops(binary, folder):
     if any("graph_source" in row for row in rows.values()) or "ms in graphs" in outcome.stdout:
         problems.append("graphs are mentioned")
     return problems
+
+
+# ---- real graphs of training ----
+
+
+def judge_training(binary, folder, name):
+    """Forward, backward and optimiser, with a capture without kernel names. Each kernel's op is known from the same steps without a graph,
+    in the order of their launches; the few kernels that another stream runs in another order count as wrong."""
+    captures = os.path.join(folder, name)
+    os.mkdir(captures)
+    shutil.copy(os.path.join(REAL, name + ".capture.json.gz"), captures)
+    outcome, out = report(binary, folder, "--capture_folder", captures, trace=os.path.join(REAL, name + ".graph.json.gz"))
+    with open(os.path.join(REAL, name + ".ops.json"), encoding="utf-8") as file:
+        truth_of = json.load(file)
+    rows = [row for row in sheet(out, "graph_kernels") if row["unit"] == "0"]
+    launched = [truth_of["kernels"][kernel] for kernel, _ in truth_of["launches"]]
+    right = wrong = total = 0.0
+    ops = {}
+    for block in difflib.SequenceMatcher(None, [row["kernel"] for row in rows], launched, autojunk=False).get_matching_blocks():
+        ops.update({block.a + i: truth_of["ops"][truth_of["launches"][block.b + i][1]] for i in range(block.size)})
+    for number, row in enumerate(rows):
+        us = float(row["us_sum"])
+        total += us
+        right += us * (row["op"] == ops.get(number))
+        wrong += us * (number in ops and row["op"] != ops[number] and row["confidence"] != "low")
+    problems = [] if right >= .98 * total and wrong == 0 else [f"{name}: {100 * right / total:.2f} % right, {100 * wrong / total:.2f} % wrong"]
+    return problems + ([] if outcome.code == 0 else [outcome.stderr[:300]])
+
+
+def check_training(binary, folder):
+    return judge_training(binary, folder, "gpt_train") + judge_training(binary, folder, "cnn_train")
 
 
 # ---- layers, and the whole ----
