@@ -17,10 +17,7 @@
 
 #include "analysis/pytorch/op_category.h"
 #include "base/keywords.h"
-#include "base/map.h"
-#include "base/memory.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
 #include "trace/communication.h"
 
 static const char *const category_names[GT_CATEGORIES] = {

@@ -3,8 +3,7 @@
  *
  * Sheets that TraceLens has keep its categories under its names (analysis/pytorch/op_category.h,
  * gt_kernel_category of analysis/rocprof/sheets.h, analysis/jax/kernels.h). */
-#ifndef GT_ANALYSIS_CATEGORIES_H
-#define GT_ANALYSIS_CATEGORIES_H
+#pragma once
 
 #include "table/table_list.h"
 
@@ -51,5 +50,3 @@ void gt_categories_free(gt_categories *categories);
  * kernel_launchers_summary. Kernels of `known` (name, category, with the same strings) have it from there; of
  * others the names decide. NULL adds nothing. */
 void gt_categories_add_to(const gt_table_list *tables, const gt_table *known);
-
-#endif

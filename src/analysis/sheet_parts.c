@@ -3,9 +3,7 @@
 #include "analysis/sheet_parts.h"
 
 #include "base/guard.h"
-#include "base/memory.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
 #include "table/stats.h"
 
 /* ---- columns ---- */

@@ -1,9 +1,7 @@
 /* Parts of sheets that several domains share: columns of milliseconds and percentages, the gpu_timeline, the
  * histogram of short kernels, names without digits. */
-#ifndef GT_ANALYSIS_SHEET_PARTS_H
-#define GT_ANALYSIS_SHEET_PARTS_H
+#pragma once
 
-#include "base/error.h"
 #include "table/table.h"
 
 /* ---- columns made from a column of numbers ---- */
@@ -57,5 +55,3 @@ gt_table *gt_short_kernel_histogram(gt_interner *strings, const double *dur_us, 
 /* Interns a name without its digits: loop_add_fusion_12 becomes loop_add_fusion_. Kernels that a compiler
  * numbers are grouped by it. */
 uint32_t gt_name_without_digits(gt_interner *strings, gt_str name);
-
-#endif

@@ -7,20 +7,14 @@
 
 #include "analysis/ncu/sheets.h"
 #include "base/guard.h"
-#include "base/team.h"
 #include "base/memory_limit.h"
 #include "base/threads.h"
 #include "compat/python_repr.h"
 #include "os/paths.h"
 #include "output/file.h"
-#include "output/output.h"
 #include "report/report.h"
 
-#include <math.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 static const char no_memory[] = "out of memory";

@@ -1,6 +1,5 @@
 /* Growing byte buffers, ASCII classes, and reading and repairing UTF-8. */
-#ifndef GT_BASE_BUFFER_H
-#define GT_BASE_BUFFER_H
+#pragma once
 
 #include "base/interner.h"
 #include "base/memory.h"
@@ -49,5 +48,3 @@ size_t gt_utf8_put(char *out, uint32_t code_point); /* writes UTF-8, at most 4 b
 bool gt_utf8_is_valid(gt_str text);
 /* The text itself if it is valid, otherwise a repaired copy in `scratch`, which is emptied first. */
 gt_str gt_utf8_repair(gt_str text, gt_buffer *scratch);
-
-#endif

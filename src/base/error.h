@@ -3,8 +3,7 @@
  * A function that can fail takes a gt_error, which may be NULL, fills it and returns false (or NULL). The
  * message names the file and the place in it; callers may add the file name with gt_error_prefix. Running
  * out of memory and internal errors are not passed up like this: see base/guard.h. */
-#ifndef GT_BASE_ERROR_H
-#define GT_BASE_ERROR_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -17,5 +16,3 @@ bool gt_fail(gt_error *error, const char *format, ...) __attribute__((format(pri
 
 /* Puts "prefix: " before the message. */
 void gt_error_prefix(gt_error *error, const char *prefix);
-
-#endif

@@ -26,8 +26,7 @@
  *
  * - A mutex that is held while memory is allocated is taken with gt_lock.
  * - Nothing that lives longer than the call may point to memory allocated in it. */
-#ifndef GT_BASE_GUARD_H
-#define GT_BASE_GUARD_H
+#pragma once
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -89,5 +88,3 @@ void gt_unlock(pthread_mutex_t *mutex);
 /* Hands a warning to the handler of the guarded call, or counts it if it is repeated; the arguments are those
  * of gt_repeats_add. False without a guard. */
 bool gt_guard_warn(const char *text, const char *file, bool loose);
-
-#endif

@@ -9,8 +9,7 @@
  *     ...
  *     const uint32_t *rows = gt_image_get(&image, "events", "rows", sizeof *rows, &count);
  */
-#ifndef GT_BASE_IMAGE_H
-#define GT_BASE_IMAGE_H
+#pragma once
 
 #include "base/interner.h"
 
@@ -67,5 +66,3 @@ bool gt_image_get_text(const gt_image *image, const char *owner, const char *nam
  * if the image is damaged. */
 void gt_strings_save(const gt_interner *strings, gt_image *image);
 gt_interner *gt_strings_load(const gt_image *image);
-
-#endif

@@ -5,8 +5,7 @@
  *
  * Ids are dense and start at 2: GT_STR_NONE (0) means that there is no string, GT_STR_EMPTY (1) is "".
  * Interned strings are NUL-terminated and stay at their address until the interner is freed. */
-#ifndef GT_BASE_INTERNER_H
-#define GT_BASE_INTERNER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -107,5 +106,3 @@ static inline bool gt_str_contains(gt_str text, const char *word)
 }
 
 bool gt_str_contains_nocase(gt_str text, const char *word); /* the word must not be empty */
-
-#endif

@@ -6,8 +6,7 @@
  *     if (gt_keyword_sets_intersect(&found, &attention)) ...
  *
  * A word is found anywhere, also inside of another one. */
-#ifndef GT_BASE_KEYWORDS_H
-#define GT_BASE_KEYWORDS_H
+#pragma once
 
 #include "base/interner.h"
 
@@ -33,5 +32,3 @@ static inline bool gt_keyword_sets_intersect(const gt_keyword_set *a, const gt_k
     for (size_t i = 0; i < GT_KEYWORDS_MAX / 64; i++) both |= a->bits[i] & b->bits[i];
     return both != 0;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * In a guarded call (base/guard.h), that is in the library, warnings go to the handler of that call and
  * information is dropped. Otherwise, that is in the command line, messages go to standard error; the settings
  * below are the command line's and apply to the whole program. */
-#ifndef GT_BASE_LOG_H
-#define GT_BASE_LOG_H
+#pragma once
 
 #include "base/repeats.h" /* gt_log_about, gt_log_keep */
 
@@ -85,5 +84,3 @@ void gt_log_to(gt_log_handler *handler);
 
 /* Draws the line below all messages, which the next call replaces; NULL erases it. For the progress line. */
 void gt_log_status(const char *text);
-
-#endif

@@ -9,8 +9,7 @@
  *     static void keep_rank(void *context, size_t rank) { ... }      rank 0, then 1, ..., one at a time
  *     gt_many_run(&(gt_many){.count = ranks, .sizes = bytes, .work = read_rank, .finish = keep_rank, ...});
  */
-#ifndef GT_BASE_MANY_H
-#define GT_BASE_MANY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,5 +37,3 @@ size_t gt_many_run(const gt_many *many);
 /* How many pieces of these sizes may run at the same time: as many of the largest as fit into the limit, at
  * most one per thread of the team, at least one. */
 size_t gt_many_at_once(const uint64_t *sizes, size_t count, uint64_t limit);
-
-#endif

@@ -1,7 +1,6 @@
 /* A hash map from pairs of integers to integers. Keys come from files and may be chosen to collide, so the
  * hash has another seed in each process. */
-#ifndef GT_BASE_MAP_H
-#define GT_BASE_MAP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,5 +27,3 @@ void gt_map_free(gt_map *map); /* leaves an empty map */
 
 /* The seed of all hashes: another number in each process, so that nobody can choose keys that collide. */
 uint64_t gt_map_seed(void);
-
-#endif

@@ -299,6 +299,11 @@ void gt_free(void *block)
     free(block);
 }
 
+void gt_free_blocks(void *const *blocks, size_t count)
+{
+    for (size_t i = 0; i < count; i++) gt_free(blocks[i]);
+}
+
 void *gt_adopt(void *block)
 {
     count_new(block);

@@ -3,8 +3,7 @@
  * Running out of memory is not passed up as a gt_error, because every function would have to: gt_raise ends
  * the call or the program (base/guard.h). Everything allocated here is freed with gt_free, never with free:
  * in a guarded call a heap tracks the blocks. */
-#ifndef GT_BASE_MEMORY_H
-#define GT_BASE_MEMORY_H
+#pragma once
 
 /* The headers of the C library that most files need. */
 #include <inttypes.h>
@@ -34,6 +33,9 @@ void *gt_alloc(size_t size); /* uninitialised; not NULL for size 0 either */
 void *gt_alloc_zero(size_t count, size_t size);
 void *gt_realloc(void *old, size_t size); /* if there is no memory, `old` stays as it is */
 void gt_free(void *block);                /* also for blocks that malloc returned; NULL does nothing */
+/* The same for several blocks: gt_free_all(names, counts). */
+#define gt_free_all(...) gt_free_blocks((void *[]){__VA_ARGS__}, GT_LENGTH(((void *[]){__VA_ARGS__})))
+void gt_free_blocks(void *const *blocks, size_t count);
 char *gt_strdup(const char *text);
 /* A formatted string that the caller frees. */
 char *gt_format(const char *format, ...) __attribute__((format(printf, 1, 2), nonnull(1)));
@@ -98,5 +100,3 @@ void *gt_arena_alloc(gt_arena *arena, size_t size);                   /* aligned
 char *gt_arena_bytes(gt_arena *arena, const void *bytes, size_t len); /* a NUL-terminated copy */
 char *gt_arena_format(gt_arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void gt_arena_free(gt_arena *arena);
-
-#endif

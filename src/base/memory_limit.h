@@ -1,6 +1,5 @@
 /* How much memory to use: sizes that a user typed, and the limits that the system sets. */
-#ifndef GT_BASE_MEMORY_LIMIT_H
-#define GT_BASE_MEMORY_LIMIT_H
+#pragma once
 
 #include "base/error.h"
 
@@ -35,5 +34,3 @@ gt_memory_bound gt_memory_bound_find(uint64_t bytes);
 
 /* As many of the threads as have room for their buffers; at least one. */
 unsigned gt_memory_threads(gt_memory_bound bound, unsigned threads);
-
-#endif

@@ -1,6 +1,5 @@
 /* Numbers to text and back, exactly: as Python's repr prints and as strtod reads; and their order. */
-#ifndef GT_BASE_NUMBER_H
-#define GT_BASE_NUMBER_H
+#pragma once
 
 #include "base/interner.h"
 
@@ -42,6 +41,22 @@ int gt_by_i64(const void *left, const void *right);
 int gt_by_double(const void *left, const void *right); /* without NaN */
 int gt_by_cstr(const void *left, const void *right);   /* of char * */
 
+/* Defines such a function for structs, by one member after the other:
+ *
+ *     GT_ORDER_BY(by_group_and_size, member, GT_UP(group) GT_DOWN(bytes)) */
+#define GT_ORDER_BY(name, type, members)                                                                     \
+    static int name(const void *left, const void *right)                                                     \
+    {                                                                                                        \
+        const type *a = left, *b = right;                                                                    \
+        members return 0;                                                                                    \
+    }
+#define GT_UP(member)                                                                                        \
+    if (a->member < b->member || a->member > b->member) return a->member < b->member ? -1 : 1;
+#define GT_DOWN(member)                                                                                      \
+    if (a->member < b->member || a->member > b->member) return a->member > b->member ? -1 : 1;
+#define GT_UP_TEXT(member)                                                                                   \
+    if (strcmp(a->member, b->member) != 0) return strcmp(a->member, b->member);
+
 /* A double as an integer with the same bits, and back. */
 static inline int64_t gt_bits_of_double(double value)
 {
@@ -80,5 +95,3 @@ static inline const char *gt_noun(uint64_t count, const char *one, const char *m
  * which is how such cells are marked in CSV files: it begins with = + - @, a tab or a line break, does not
  * end there, and is not a number. With one ' before it, it remains one, so marks can be removed. */
 bool gt_is_formula(gt_str text);
-
-#endif

@@ -1,7 +1,6 @@
 /* What the program prints must not command the terminal: names of files and kernels may contain escape
  * characters. The command line has its two streams escape them, so that no place that prints has to. */
-#ifndef GT_BASE_PRINTING_H
-#define GT_BASE_PRINTING_H
+#pragma once
 
 #include "base/image.h"
 
@@ -47,5 +46,3 @@ void gt_print_join(gt_kept_print *all, gt_kept_print *more);
 void gt_print_save(const gt_kept_print *kept, gt_image *image);
 /* False if the image is damaged, or if something else than colours would pass unescaped. */
 bool gt_print_load(gt_kept_print *kept, FILE *to, const gt_image *image);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * It is on standard error, only if that is a terminal, and only after the work has taken a second. One file
  * is shown at a time, or one line for all; the counters are atomic, so that any thread may add to them. */
-#ifndef GT_BASE_PROGRESS_H
-#define GT_BASE_PROGRESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,5 +24,3 @@ void gt_progress_enable(bool enabled); /* off by default */
  * tests. */
 void gt_progress_text(char *out, size_t size, size_t width, const char *what, uint64_t bytes,
                       uint64_t total_bytes, uint64_t events, double seconds);
-
-#endif

@@ -11,8 +11,7 @@
  *
  * Nothing is copied. A field of another wire type than the caller expects reads as 0 or "", and fields that
  * the caller does not name are skipped. */
-#ifndef GT_BASE_PROTOBUF_H
-#define GT_BASE_PROTOBUF_H
+#pragma once
 
 #include "base/interner.h"
 
@@ -122,5 +121,3 @@ typedef struct gt_proto_ints {
 } gt_proto_ints;
 /* Adds the integers of a repeated field, packed or one by one. False if they are truncated. */
 bool gt_proto_add_ints(gt_proto_ints *list, const gt_proto_field *field);
-
-#endif

@@ -1,7 +1,6 @@
 /* Failures that no function returns: running out of memory, and internal errors (bugs). base/guard.h explains
  * what they end, and base/guard.c has the functions. */
-#ifndef GT_BASE_RAISE_H
-#define GT_BASE_RAISE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -15,5 +14,3 @@ enum { GT_EXIT_INTERNAL = 70 };
 /* An assertion that is also checked in release builds. */
 #define GT_CHECK(condition)                                                                                  \
     ((condition) ? (void)0 : gt_raise_internal("%s:%d: not true: %s", __FILE__, __LINE__, #condition))
-
-#endif

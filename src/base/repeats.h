@@ -4,8 +4,7 @@
  *
  * Not thread-safe: the owner of a list locks it. Memory comes from malloc, because a list may belong to a
  * guarded call (base/guard.h); without memory, every message counts as new. */
-#ifndef GT_BASE_REPEATS_H
-#define GT_BASE_REPEATS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -46,5 +45,3 @@ typedef struct gt_log_scope {
 } gt_log_scope;
 gt_log_scope gt_log_scope_current(void);
 gt_log_scope gt_log_scope_use(gt_log_scope scope); /* returns the one before */
-
-#endif

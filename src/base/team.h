@@ -9,8 +9,7 @@
  *
  * Results must not depend on the number of threads: work is split by data, never by thread, and what the
  * parts find is merged in their order. Without a team, all work is done by the caller. */
-#ifndef GT_BASE_TEAM_H
-#define GT_BASE_TEAM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -62,5 +61,3 @@ static inline size_t gt_range_count(size_t count, size_t grain)
 {
     return count / grain + (count % grain != 0);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Starting threads, and how many to use. base/team.h shares work among them. */
-#ifndef GT_BASE_THREADS_H
-#define GT_BASE_THREADS_H
+#pragma once
 
 #include <pthread.h>
 
@@ -17,5 +16,3 @@ unsigned gt_threads_default(void);
 void gt_threads_limit_default(unsigned most);
 /* The cores of the machine, and of them those that the quota of the control group allows. */
 unsigned gt_threads_of_machine(void);
-
-#endif

@@ -1,10 +1,6 @@
 /* Command lines of hipblaslt-bench and MIOpenDriver, from the arguments of an op or from the log of a
  * library, and the times that these programs print. */
 #include "batch/bench_commands.h"
-#include "json/values.h"
-
-#include <ctype.h>
-#include <math.h>
 
 /* ---- hipblaslt-bench ---- */
 

@@ -1,8 +1,7 @@
 /* Command lines of benchmark programs that run a single op: hipblaslt-bench for GEMMs, MIOpenDriver for
  * convolutions. They are made from the arguments of the op in a trace, or from the log of the libraries
  * while the op runs. */
-#ifndef GT_BATCH_BENCH_COMMANDS_H
-#define GT_BATCH_BENCH_COMMANDS_H
+#pragma once
 
 #include "replay/replay.h"
 
@@ -19,5 +18,3 @@ void gt_bench_edit_log(gt_bench bench, gt_str log, gt_buffer *out);
 
 /* The mean time in microseconds that the program printed; NaN if it printed none. */
 double gt_bench_time_us(gt_bench bench, gt_str output);
-
-#endif

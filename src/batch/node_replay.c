@@ -1,16 +1,11 @@
 /* Node replay: runs the ops that take most of the time of a group again, one at a time, with PyTorch and
  * with the benchmark program of the library. */
 #include "batch/node_replay.h"
-#include "base/log.h"
 #include "os/paths.h"
 #include "os/shell_words.h"
 #include "output/file.h"
 #include "output/terminal.h"
 #include "schema/columns.h"
-
-#include <fcntl.h>
-#include <math.h>
-#include <unistd.h>
 
 /* ---- PyTorch ---- */
 

@@ -1,11 +1,9 @@
 /* Node replay: runs the ops that take most of the time of a group in a batch report again, with PyTorch
  * and with the benchmark program of the library that does the work, and compares the times with those in
  * the traces. */
-#ifndef GT_BATCH_NODE_REPLAY_H
-#define GT_BATCH_NODE_REPLAY_H
+#pragma once
 
 #include "batch/bench_commands.h"
-#include "table/table.h"
 
 /* The programs that are installed. */
 typedef struct gt_replay_tools {
@@ -31,5 +29,3 @@ typedef struct gt_node_replay {
 /* The sheet <group>_node_replay. Cells of steps that cannot be run are empty. Returns NULL if a command
  * cannot be written. */
 gt_table *gt_node_replay_run(const gt_node_replay *replay, gt_error *error);
-
-#endif

@@ -9,9 +9,6 @@
 #include "os/paths.h"
 #include "report/report.h"
 
-#include <stdarg.h>
-#include <unistd.h>
-
 static gt_error usage; /* the last usage error */
 
 gt_exit gt_usage_error(const char *program, const char *format, ...)
@@ -103,8 +100,7 @@ static void write_for_files(const gt_call *call, const named_file *files, size_t
         char *path = gt_answers_path(call, call->arguments.syntax->error_option, files[i].path, label, traces,
                                      ".findings.json");
         gt_error_write(path, files[i].path, message, exit);
-        gt_free(path);
-        gt_free(label);
+        gt_free_all(path, label);
     }
 }
 

@@ -1,8 +1,6 @@
 /* Which sheets of a report are written: --csv_sheets and --json_sheets. */
 #include "cli/common.h"
 
-#include "base/log.h"
-
 /* NULL: the command does not have the option. */
 static const gt_option_value *names_of(const gt_arguments *arguments, const char *option)
 {

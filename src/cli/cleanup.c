@@ -5,7 +5,6 @@
 #include "os/child.h"
 #include "output/output.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 

@@ -1,11 +1,8 @@
 /* The table of commands, their help texts, and the exit codes. */
-#ifndef GT_CLI_COMMAND_H
-#define GT_CLI_COMMAND_H
+#pragma once
 
 #include "cli/journal.h"
 #include "cli/options.h"
-
-#include <stdio.h>
 
 typedef enum gt_exit {
     GT_EXIT_DONE = 0,
@@ -113,5 +110,3 @@ void gt_manual_print(FILE *out);
 void gt_cleanup_install(void);
 /* Installs the handlers at once. */
 void gt_cleanup_install_now(void);
-
-#endif

@@ -2,7 +2,6 @@
  * together or not at all. */
 #include "cli/common.h"
 
-#include "base/log.h"
 #include "base/memory_limit.h"
 #include "base/progress.h"
 #include "base/team.h"
@@ -482,12 +481,8 @@ bool gt_destinations_have_answers(const gt_destinations *destinations)
 
 void gt_destinations_free(gt_destinations *destinations)
 {
-    gt_free(destinations->xlsx_path);
-    gt_free(destinations->csvs_dir);
-    gt_free(destinations->db_path);
-    gt_free(destinations->json_path);
-    gt_free(destinations->md_path);
-    gt_free(destinations->html_path);
+    gt_free_all(destinations->xlsx_path, destinations->csvs_dir, destinations->db_path,
+                destinations->json_path, destinations->md_path, destinations->html_path);
     *destinations = (gt_destinations){0};
 }
 

@@ -1,6 +1,5 @@
 /* Options that mean the same in every command, and the documents that a command writes. */
-#ifndef GT_CLI_COMMON_H
-#define GT_CLI_COMMON_H
+#pragma once
 
 #include "analysis/hta/hta.h"
 #include "cli/command.h"
@@ -188,5 +187,3 @@ bool gt_check_not_input(const char *output_path, const char *trace_path, gt_erro
  * on failure. */
 gt_output *gt_destinations_write(const gt_destinations *destinations, const char *trace_path,
                                  const gt_table_list *tables, gt_error *error);
-
-#endif

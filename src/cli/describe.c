@@ -5,9 +5,6 @@
 #include "os/shell_words.h"
 #include "report/report.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 /* Whether the option changes the report, not only how it is made or written. */
 static bool changes_report(const gt_option *option)
 {

@@ -3,8 +3,6 @@
  * They are never removed: the folder may be meant for several reports. The same holds for ranks. */
 #include "cli/earlier_sheets.h"
 
-#include "base/log.h"
-#include "base/number.h"
 #include "model/model.h"
 #include "os/paths.h"
 #include "schema/sheets.h"
@@ -221,7 +219,5 @@ void gt_warn_of_earlier_ranks(const char *folder, const char *const *labels, siz
     if (earlier_count)
         gt_warn("%s: has files of ranks of an earlier run, which are not part of this one: %s", folder, list);
     for (size_t i = 0; i < earlier_count; i++) gt_free((void *)(uintptr_t)earlier[i]);
-    gt_free(list);
-    gt_free(earlier);
-    gt_free(sorted);
+    gt_free_all(list, earlier, sorted);
 }

@@ -1,6 +1,5 @@
 /* CSV files that an earlier report has left in the folder of a report. */
-#ifndef GT_CLI_EARLIER_SHEETS_H
-#define GT_CLI_EARLIER_SHEETS_H
+#pragma once
 
 #include "output/output.h"
 
@@ -11,5 +10,3 @@ void gt_warn_of_earlier_sheets(const char *folder, const gt_output *output);
 /* Warns in one line about the folders rankN and the files rankN.findings.* in the folder if none of the
  * labels is rankN: ranks that only an earlier run had. They stay. */
 void gt_warn_of_earlier_ranks(const char *folder, const char *const *labels, size_t count);
-
-#endif

@@ -10,13 +10,10 @@
  * command does not have is ignored, because groups of options are shared between commands. */
 #include "cli/effects.h"
 
-#include "base/log.h"
 #include "os/paths.h"
 #include "output/output.h"
 
-#include <fcntl.h>
 #include <signal.h>
-#include <unistd.h>
 
 /* ---- options without an effect ---- */
 

@@ -1,7 +1,6 @@
 /* Marks of the option tables that are checked after parsing: options without an effect, names of
  * outputs, file names with the wrong ending, and numbers that are too small. */
-#ifndef GT_CLI_EFFECTS_H
-#define GT_CLI_EFFECTS_H
+#pragma once
 
 #include "cli/command.h"
 
@@ -23,5 +22,3 @@ bool gt_check_outputs(const gt_call *call, gt_error *error);
 
 /* False if a number is below the `minimum` of its option. The old programs accept any. */
 bool gt_check_minimums(const gt_call *call, gt_error *error);
-
-#endif

@@ -2,7 +2,6 @@
  * checks are those of the trace. If the trace is missing, the index stands for it. */
 #include "cli/index_files.h"
 
-#include "base/log.h"
 #include "index/index.h"
 #include "os/paths.h"
 

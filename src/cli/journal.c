@@ -1,11 +1,7 @@
 /* Lines on standard output, with a timestamp in the log form; messages of the library that TraceLens prints
  * are such lines too, the others go to standard error. */
 #include "cli/journal.h"
-#include "base/memory.h"
-#include "base/log.h"
 #include "os/clock.h"
-
-#include <stdarg.h>
 
 static bool kept, only_problems;
 static gt_journal_form kept_form;

@@ -1,10 +1,9 @@
 /* The lines that TraceLens prints on standard output. They are printed if gputally is called by an old
  * name, because scripts look for them, and not otherwise. TraceLens' programs use one of two forms; lines
  * of the form that was not started are dropped. */
-#ifndef GT_CLI_JOURNAL_H
-#define GT_CLI_JOURNAL_H
+#pragma once
 
-#include <stdbool.h>
+#include "base/base.h"
 
 typedef enum gt_journal_form {
     GT_JOURNAL_PLAIN, /* lines as they are; warnings and errors go to standard error as usual */
@@ -21,5 +20,3 @@ void gt_journal_print(const char *format, ...) __attribute__((format(printf, 1, 
 void gt_journal_info(const char *format, ...) __attribute__((format(printf, 1, 2)));  /* in the log form */
 /* Prints the error in the log form and returns true; returns false if it must be printed as usual. */
 bool gt_journal_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-#endif

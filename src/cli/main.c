@@ -1,6 +1,5 @@
 /* The gputally program: finds the command, by the name it was called by or by its first argument, and runs
  * it. */
-#include "base/log.h"
 #include "base/printing.h"
 #include "base/team.h"
 #include "base/threads.h"
@@ -17,11 +16,9 @@
 #include "os/child.h"
 #include "os/paths.h"
 
-#include <errno.h>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
-#include <unistd.h>
 
 /* Whether a word is an option, or a prefix of it that cannot mean --version or --verbose both. */
 static bool is_long_option(const char *word, const char *option)

@@ -1,7 +1,6 @@
 /* The option parser: one pass over the arguments; names are looked up in the tables of the groups. */
 #include "cli/options.h"
 
-#include "base/buffer.h"
 #include "base/guard.h"
 #include "compat/number.h"
 

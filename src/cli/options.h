@@ -2,13 +2,9 @@
  *
  * The rules and the wording of usage errors are those of Python's argparse: --name value or --name=value, any
  * unambiguous prefix of a name, and "--" ends the options. '-' and '_' in names are equivalent. */
-#ifndef GT_CLI_OPTIONS_H
-#define GT_CLI_OPTIONS_H
+#pragma once
 
-#include "base/error.h"
 #include "compat/nearest.h"
-
-#include <stdint.h>
 
 typedef enum gt_option_kind {
     GT_OPTION_FLAG,
@@ -136,5 +132,3 @@ char gt_syntax_short_option(const gt_syntax *syntax, const char *name);
 const gt_option *gt_syntax_option(const gt_syntax *syntax, const char *name);
 /* Whether help shows the option first, among the main options. */
 bool gt_syntax_is_main(const gt_syntax *syntax, const gt_option *option);
-
-#endif

@@ -1,6 +1,5 @@
 /* What `gputally partial` and `gputally merge` agree on. */
-#ifndef GT_CLI_PARTIALS_H
-#define GT_CLI_PARTIALS_H
+#pragma once
 
 #include "base/image.h"
 #include "cli/command.h"
@@ -14,5 +13,3 @@ char *gt_partial_options(const gt_call *call);
 /* These options in the image of a partial. Loading gives "" if they are missing or damaged. */
 void gt_partial_save_options(const char *options, gt_image *image);
 char *gt_partial_load_options(const gt_image *image);
-
-#endif

@@ -3,7 +3,6 @@
 
 #include "analysis/ncu/sheets.h"
 #include "os/paths.h"
-#include "schema/sheets.h"
 #include "table/image.h"
 
 /* ---- reading ---- */

@@ -1,6 +1,5 @@
 /* What `gputally query` uses of a trace: its sheets. Another process may have read it. */
-#ifndef GT_CLI_QUERIED_H
-#define GT_CLI_QUERIED_H
+#pragma once
 
 #include "report/report.h"
 
@@ -25,5 +24,3 @@ void gt_queried_free(gt_queried *queried); /* leaves {0} */
 void gt_queried_save(gt_queried *queried, gt_image *image);
 bool gt_queried_load(gt_queried *queried, const gt_image *image);
 bool gt_queried_is_failure(const gt_image *image);
-
-#endif

@@ -75,8 +75,7 @@ bool gt_trace_result_is_usable(const gt_image *image)
 
 void gt_trace_result_free(gt_trace_result *r)
 {
-    gt_free(r->error);
-    gt_free(r->distrust);
+    gt_free_all(r->error, r->distrust);
     gt_print_drop(&r->printed);
     gt_written_free(&r->written);
     gt_rank_collectives_free(r->collectives);

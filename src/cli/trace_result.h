@@ -1,8 +1,7 @@
 /* What is left of a trace when its report was made and written: for the lines that are printed in the order
  * of the traces, for the exit code, and for the report on all ranks. Another process may have done the work.
  */
-#ifndef GT_CLI_TRACE_RESULT_H
-#define GT_CLI_TRACE_RESULT_H
+#pragma once
 
 #include "base/printing.h"
 #include "output/written.h"
@@ -31,5 +30,3 @@ bool gt_trace_result_load(gt_trace_result *result, int64_t rank, const char *lab
 bool gt_trace_result_is_usable(const gt_image *image);
 /* Frees everything, also what was not printed. */
 void gt_trace_result_free(gt_trace_result *result);
-
-#endif

@@ -7,10 +7,6 @@
 #include "input/files.h"
 #include "os/paths.h"
 #include "output/file.h"
-#include "schema/sheets.h"
-
-#include <errno.h>
-#include <sys/stat.h>
 
 /* The first trace before this one that would write to one of its output paths; SIZE_MAX: none. `known` has
  * the paths of all traces before it, `owners` by their ids the first trace with each. */
@@ -470,8 +466,7 @@ static void make_all(job *j)
                                       .note = terminal,
                                       .use_note = use_terminal,
                                       .context = j});
-        gt_free(key);
-        gt_free(paths);
+        gt_free_all(key, paths);
     }
     gt_report_options options = gt_trace_report_options(j->call);
     gt_report_options_warn(&options, j->kinds, "--");
@@ -497,8 +492,7 @@ gt_exit gt_each_item(const gt_call *call, gt_trace_item *items, size_t count, gt
         j.status = gt_usage_error(call->program, "%s", error.text);
     for (size_t i = 0; i < count; i++) gt_destinations_free(&destinations[i]);
     for (size_t i = 0; i < count; i++) gt_trace_result_free(&j.results[i]);
-    gt_free(destinations);
-    gt_free(j.results);
+    gt_free_all(destinations, j.results);
     return j.status;
 }
 

@@ -1,7 +1,6 @@
 /* What all commands that write reports on traces share: the common options, the output paths, and the
  * messages if a trace fails. */
-#ifndef GT_CLI_TRACES_H
-#define GT_CLI_TRACES_H
+#pragma once
 
 #include "cli/common.h"
 #include "cli/trace_result.h"
@@ -64,5 +63,3 @@ bool gt_answers_write(const gt_destinations *to, const char *title, const gt_tab
 /* For commands that write other reports: whether to print a summary, and its last lines. */
 bool gt_trace_is_shown(const gt_trace_call *trace);
 void gt_trace_show_files(FILE *out, const gt_output *output);
-
-#endif

@@ -21,9 +21,7 @@
 #include <pcre2.h>
 #include <sqlite3.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/utsname.h>
-#include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
 #ifdef __GLIBC__

@@ -1,10 +1,7 @@
 /* The version of the program, in one line or with how it was built and what it would use here. */
-#ifndef GT_CLI_VERSION_H
-#define GT_CLI_VERSION_H
+#pragma once
 
-#include <stdio.h>
+#include "base/base.h"
 
 void gt_version_print(FILE *out);
 void gt_version_print_verbose(FILE *out);
-
-#endif

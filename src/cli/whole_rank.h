@@ -1,7 +1,6 @@
 /* Reading the whole trace of a rank for a report on all ranks: its collectives, the facts that findings need,
  * and the extra sheets. */
-#ifndef GT_CLI_WHOLE_RANK_H
-#define GT_CLI_WHOLE_RANK_H
+#pragma once
 
 #include "cli/command.h"
 #include "report/collective.h"
@@ -21,5 +20,3 @@ typedef struct gt_whole_rank {
  * collectives can say whether the rank counts. */
 gt_rank_collectives *gt_whole_rank_read(const gt_whole_rank *whole, gt_extra_sheets *extra, bool *is_read,
                                         gt_error *error);
-
-#endif

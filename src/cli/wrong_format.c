@@ -2,7 +2,6 @@
  * what the file is and which command reads it. Old names keep the sentences of their programs. */
 
 #include "cli/inputs/inputs.h"
-#include "os/paths.h"
 #include "report/report.h"
 
 #include <sys/stat.h>

@@ -1,10 +1,7 @@
 /* Makes a table of the cells of a sheet, by the rules in cells.h: cells are sorted by column, then the type
  * of each column is derived from its cells, then the column is filled. */
 #include "compat/cells.h"
-#include "base/number.h"
 #include "compat/number.h"
-
-#include <math.h>
 
 /* The largest allowed area of a sheet: this many cells, plus this many per cell in the file. */
 enum { AREA_ALWAYS_ALLOWED = 1 << 20, AREA_PER_CELL = 64 };
@@ -298,13 +295,9 @@ gt_table *gt_sheet_cells_table(const gt_sheet_cells *cells, gt_sheet name, gt_in
             column[cells->items[by_column[i]].row] = cells->items[by_column[i]].cell;
         char *wanted = header_name(&column[0], c, strings), *column_name = free_name(&taken, wanted);
         add_column(table, column_name, column + 1, cells->reading);
-        gt_free(column_name);
-        gt_free(wanted);
+        gt_free_all(column_name, wanted);
     }
     gt_interner_free(taken.strings);
-    gt_free(taken.next);
-    gt_free(column);
-    gt_free(ends);
-    gt_free(by_column);
+    gt_free_all(taken.next, column, ends, by_column);
     return table;
 }

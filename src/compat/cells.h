@@ -3,8 +3,7 @@
  * CSV files and workbooks do not say what type a column has; its cells do, by the rules of pandas: integers
  * if all cells are integers and none is missing, else numbers, else True and False, else strings. What pandas
  * takes for a missing value ("", "nan", "NULL", ...) is missing here too. */
-#ifndef GT_COMPAT_CELLS_H
-#define GT_COMPAT_CELLS_H
+#pragma once
 
 #include "table/table.h"
 
@@ -64,5 +63,3 @@ gt_table *gt_sheet_cells_table(const gt_sheet_cells *cells, gt_sheet name, gt_in
  * than the file.
  */
 bool gt_sheet_cells_check_density(const gt_sheet_cells *cells, gt_error *error);
-
-#endif

@@ -1,9 +1,6 @@
 /* Similar names: edit distance with swaps of neighbours (optimal string alignment), three rows at a time. */
 #include "compat/nearest.h"
 
-#include <stdbool.h>
-#include <string.h>
-
 enum { LETTERS = 64 };
 
 static bool same_letter(char a, char b)

@@ -1,11 +1,6 @@
 /* Numbers as Python, numpy and pandas read and round them; see number.h. */
 #include "compat/number.h"
 
-#include "base/buffer.h"
-#include "base/number.h"
-
-#include <math.h>
-
 /* ---- Python ---- */
 
 static gt_str trim(gt_str text)

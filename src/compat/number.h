@@ -1,9 +1,8 @@
 /* Numbers as Python, numpy and pandas read and round them. How Python prints them is in base/number.h,
  * because all output uses it. */
-#ifndef GT_COMPAT_NUMBER_H
-#define GT_COMPAT_NUMBER_H
+#pragma once
 
-#include "base/interner.h"
+#include "base/base.h"
 
 typedef enum gt_python_parsed { GT_PYTHON_PARSED, GT_PYTHON_INVALID, GT_PYTHON_TOO_LARGE } gt_python_parsed;
 
@@ -25,5 +24,3 @@ size_t gt_pandas_head(size_t count, int64_t n);
  * The text is digits with a sign, a point and an exponent; no spaces. Infinite if the exponent is too large.
  */
 double gt_pandas_number(gt_str text);
-
-#endif

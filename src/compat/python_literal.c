@@ -8,8 +8,6 @@
 #include "compat/python_repr.h"
 #include "json/string.h"
 
-#include <ctype.h>
-
 /* An open bracket is one byte on the stack: its kind, and how many elements it has so far (0, 1, 2 for more).
  */
 enum { LIST = 0, TUPLE = 4, DICT = 8, ELEMENTS = 3 };
@@ -233,8 +231,7 @@ void gt_python_literals_free(gt_python_literals *l)
 {
     if (!l) return;
     gt_buffer_free(&l->buffer);
-    gt_free(l->known);
-    gt_free(l);
+    gt_free_all(l->known, l);
 }
 
 /* ---- Python to JSON ---- */

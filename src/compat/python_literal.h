@@ -3,11 +3,9 @@
  * [[4,8],[]] of a trace is printed as ((4, 8), ()) or [[4, 8], []]. Lists become tuples where asked for (not
  * those inside an object, which is printed as a dict), strings are printed by repr, true, false and null are
  * True, False and None, floats have their shortest digits, integers stay as written. */
-#ifndef GT_COMPAT_PYTHON_LITERAL_H
-#define GT_COMPAT_PYTHON_LITERAL_H
+#pragma once
 
-#include "base/buffer.h"
-#include "base/error.h"
+#include "base/base.h"
 
 typedef enum gt_python_form { GT_PYTHON_LISTS, GT_PYTHON_TUPLES } gt_python_form;
 
@@ -32,5 +30,3 @@ bool gt_python_to_json(gt_str literal, gt_buffer *json, gt_error *error);
 /* Adds a list, tuple or dict that repr() printed as JSON, as short as SQLite writes it: ((8, 128), (), nan)
  * is [[8,128],[],null]. False, and nothing added, if the text is anything else. */
 bool gt_python_shown_to_json(gt_str text, gt_buffer *json);
-
-#endif

@@ -16,11 +16,9 @@
  *     gt_python_match_free(&match);
  *     gt_python_regex_free(&regex);
  */
-#ifndef GT_COMPAT_PYTHON_REGEX_H
-#define GT_COMPAT_PYTHON_REGEX_H
+#pragma once
 
-#include "base/buffer.h"
-#include "base/error.h"
+#include "base/base.h"
 
 typedef struct gt_python_regex {
     struct pcre2_real_code_8 *code;
@@ -49,5 +47,3 @@ size_t gt_python_regex_group(const gt_python_regex *regex, const char *name);
 bool gt_python_regex_search(const gt_python_regex *regex, gt_str text, gt_python_match *match,
                             gt_error *error);
 void gt_python_match_free(gt_python_match *match);
-
-#endif

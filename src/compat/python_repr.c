@@ -2,8 +2,6 @@
  * are is a table of Unicode, unprintable.inc. Lists and tuples print their elements by repr. */
 #include "compat/python_repr.h"
 
-#include <math.h>
-
 /* ---- strings ---- */
 
 static const struct {

@@ -1,6 +1,5 @@
 /* Values as Python prints them: str() and repr() of strings, of cells of a table and of JSON values. */
-#ifndef GT_COMPAT_PYTHON_REPR_H
-#define GT_COMPAT_PYTHON_REPR_H
+#pragma once
 
 #include "json/values.h"
 #include "table/table.h"
@@ -26,5 +25,3 @@ void gt_python_add_value_repr(gt_buffer *buffer, const gt_value *value);
 gt_shown gt_python_shown(const gt_value *value);
 /* Sets a cell of a STRING column to the string of gt_python_add_value, and what it shows. */
 void gt_python_set_cell(gt_table *table, size_t column, size_t row, const gt_value *value, gt_buffer *spare);
-
-#endif

@@ -1,8 +1,6 @@
 /* CPython's set of small integers, whose hashes are the integers themselves. */
 #include "compat/python_set.h"
 
-#include "base/memory.h"
-
 enum {
     FIRST_SLOTS = 8,
     NEIGHBOURS = 9, /* tried after a slot, if the table has as many */

@@ -6,11 +6,9 @@
  * bits of the value, and a larger table once three fifths of the slots are or were in use. For example,
  * adding 8, 1 and 16 gives the order 8, 1, 16: 8 and 16 both belong into slot 0, where 8 is, and 16 goes into
  * the next free slot after 1. */
-#ifndef GT_COMPAT_PYTHON_SET_H
-#define GT_COMPAT_PYTHON_SET_H
+#pragma once
 
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 typedef struct gt_python_set {
     uint64_t *slots; /* value + 2; 0 if never used, 1 if deleted */
@@ -26,5 +24,3 @@ void gt_python_set_discard(gt_python_set *set, uint32_t value);
 size_t gt_python_set_slot(const gt_python_set *set, uint32_t value);
 void gt_python_set_clear(gt_python_set *set); /* an empty set, as if new */
 void gt_python_set_free(gt_python_set *set);
-
-#endif

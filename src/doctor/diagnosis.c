@@ -3,8 +3,6 @@
 
 #include "os/shell_words.h"
 
-#include <stdarg.h>
-
 enum { SHOWN_BYTES = 200, MESSAGES_MAX = 50 };
 
 gt_diagnosis *gt_diagnosis_new(const char *path)

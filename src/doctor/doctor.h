@@ -9,8 +9,7 @@
  * them is ever executed. Files: examine.c (which kind of file), pytorch.c, runs.c (rocprofv3, Nsight Systems)
  * and jax.c (facts and gaps of a trace), report.c (sheets and checks), others.c (what gputally does not read,
  * and what it wrote itself), diagnosis.c, print.c, json.c. Folders are the command's (cli/commands). */
-#ifndef GT_DOCTOR_DOCTOR_H
-#define GT_DOCTOR_DOCTOR_H
+#pragma once
 
 #include "input/options.h"
 #include "json/writer.h"
@@ -117,5 +116,3 @@ void gt_supported_command_add(gt_diagnosis *d, const char *command, bool can, co
 void gt_diagnosis_warn(gt_diagnosis *d, const char *text);
 /* "gputally report 'a b.json'": `words` before the path, `after` after it, which may be NULL. */
 const char *gt_diagnosis_command(gt_diagnosis *d, const char *words, const char *path, const char *after);
-
-#endif

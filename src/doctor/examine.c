@@ -7,10 +7,6 @@
 #include "input/rocprof/rocprof.h"
 #include "os/paths.h"
 
-#include <errno.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 /* ---- messages of readers ---- */
 
 static void hear(void *context, gt_message_kind kind, const char *text)

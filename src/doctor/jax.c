@@ -1,8 +1,6 @@
 /* JAX profiles (XPlane): GPUs, events, and whether XLA's modules and the host's waits were recorded. */
 #include "doctor/parts.h"
 
-#include "schema/sheets.h"
-
 static void add_gpus(gt_diagnosis *d, const gt_jax *trace)
 {
     const char **names = gt_alloc((trace->gpu_count + 1) * sizeof *names);

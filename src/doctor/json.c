@@ -1,8 +1,6 @@
 /* A diagnosis as JSON (docs/doctor.md). Numbers that do not exist are null; lists may be empty. */
 #include "doctor/doctor.h"
 
-#include <math.h>
-
 static void put_fact(gt_json_writer *w, const gt_fact *fact)
 {
     gt_json_key(w, fact->name);

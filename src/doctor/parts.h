@@ -1,6 +1,5 @@
 /* Internal to src/doctor: one file of a known kind, and what is said about it. */
-#ifndef GT_DOCTOR_PARTS_H
-#define GT_DOCTOR_PARTS_H
+#pragma once
 
 #include "doctor/doctor.h"
 #include "report/report.h"
@@ -41,5 +40,3 @@ bool gt_doctor_has_rows(const gt_inspection *p, gt_sheet sheet);
 
 /* "NVIDIA H100, AMD MI300X (8)": names with how often each occurs, in the order of their first occurrence. */
 const char *gt_doctor_count_names(gt_diagnosis *d, const char *const *names, size_t count);
-
-#endif

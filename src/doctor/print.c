@@ -1,10 +1,6 @@
 /* A diagnosis for people. The first two lines answer: what is it, can it be used, and what to type next. */
 #include "doctor/doctor.h"
 
-#include "base/number.h"
-
-#include <stdarg.h>
-
 enum { NAME_WIDTH = 18, LEAST_WIDTH = 40, PARTS_SHOWN = 16 };
 
 /* Wraps the text at spaces; later lines are indented. Names of files and of what is in them may have line

@@ -7,9 +7,6 @@
 #include "analysis/serving/serving.h"
 #include "analysis/serving/step_list.h"
 #include "os/paths.h"
-#include "schema/sheets.h"
-
-#include <math.h>
 
 enum { STEPS_FOR_VARIATION = 3 };
 static const char step_prefix[] = "ProfilerStep#";

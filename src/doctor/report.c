@@ -2,10 +2,6 @@
  * are not passed. */
 #include "doctor/parts.h"
 
-#include "schema/sheets.h"
-
-#include <math.h>
-
 enum { NAMES_SHOWN = 4 };
 
 static void add_sheet(gt_diagnosis *d, const char *name, size_t rows, const char *why)

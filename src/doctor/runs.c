@@ -5,7 +5,6 @@
 #include "input/nsys/tables.h"
 #include "input/rocprof/readers.h"
 #include "os/paths.h"
-#include "schema/sheets.h"
 
 static bool is_nsys(const gt_inspection *p)
 {

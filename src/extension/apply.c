@@ -3,12 +3,8 @@
 #include "extension/extension.h"
 
 #include "compat/python_repr.h"
-#include "base/memory.h"
 #include "trace/pytorch/calls.h"
 #include "trace/pytorch/tree_edit.h"
-
-#include <math.h>
-#include <string.h>
 
 typedef struct reply_reader {
     gt_pytorch_linked *trace;

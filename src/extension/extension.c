@@ -10,19 +10,11 @@
 #include "extension/extension.h"
 
 #include "base/guard.h"
-#include "base/memory.h"
-#include "base/number.h"
 #include "json/string.h"
 #include "os/child.h"
 #include "trace/pytorch/calls.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -10,11 +10,9 @@
  *     run.py        the program that runs in the extension's process; describes request and reply
  *
  * Tests: tests/extension. */
-#ifndef GT_EXTENSION_EXTENSION_H
-#define GT_EXTENSION_EXTENSION_H
+#pragma once
 
 #include "analysis/pytorch/extension.h"
-#include "model/arch.h"
 #include "table/table.h"
 #include "trace/pytorch/pytorch.h"
 
@@ -41,5 +39,3 @@ bool gt_extension_run(gt_pytorch_linked *trace, const gt_extension_source *sourc
 
 /* Applies a reply, which is a whole JSON document, to the trace: the second half of gt_extension_run. */
 bool gt_extension_apply(gt_pytorch_linked *trace, gt_str reply, gt_extension_reply *answer, gt_error *error);
-
-#endif

@@ -14,11 +14,7 @@
  * trace claims that a million attentions overlap. */
 #include "findings/gpu_facts.h"
 
-#include "base/map.h"
-#include "base/memory.h"
 #include "findings/schedule/names.h"
-
-#include <string.h>
 
 /* The events of an attention's forward part: those that start and end in this time on this thread. */
 typedef struct forward_span {

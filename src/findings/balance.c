@@ -4,11 +4,8 @@
  * complete, and communication and copies are what nothing hides. Idle time comes from the causes (idle.h).
  * What neither covers is the remainder, which is 0 if both agree on when the GPU was busy. Linear in ops. */
 #include "findings/sheets.h"
-#include "base/memory.h"
-#include "findings/categories.h"
 #include "findings/exclusive.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
 
 static const char *const class_kinds[] = {[GT_OPS_COMPUTE] = "computation",
                                           [GT_OPS_COMMUNICATION] = "exposed_communication",

@@ -2,10 +2,7 @@
  */
 #include "findings/categories.h"
 
-#include "base/memory.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
-#include "trace/rows.h"
 
 void gt_gpu_work_launched(const gt_schedule *schedule, const uint32_t *launch_ops, uint32_t event,
                           gt_gpu_work *work)

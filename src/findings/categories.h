@@ -1,10 +1,8 @@
 /* The categories (analysis/categories.h) of what a schedule's device did. */
-#ifndef GT_FINDINGS_CATEGORIES_H
-#define GT_FINDINGS_CATEGORIES_H
+#pragma once
 
 #include "analysis/categories.h"
 #include "findings/schedule/schedule.h"
-#include "table/table.h"
 
 /* By op: its gt_category. `launch_ops` are those of gt_launch_ops_find. The caller frees it. */
 uint8_t *gt_op_categories_find(const gt_schedule *schedule, const uint32_t *launch_ops);
@@ -16,5 +14,3 @@ void gt_gpu_work_launched(const gt_schedule *schedule, const uint32_t *launch_op
 /* The categories of names: of each, the one with most of its time, the first of equal ones. Rows: name,
  * category. */
 gt_table *gt_kernel_categories(const gt_schedule *schedule, const uint8_t *op_categories);
-
-#endif

@@ -17,15 +17,10 @@
  * first kernel, and later ones of a type that no kernel of the chain has made. */
 #include "findings/chains.h"
 
-#include "base/map.h"
-#include "base/memory.h"
 #include "findings/schedule/names.h"
 #include "findings/schedule/sites.h"
 #include "findings/traffic.h"
 #include "table/stats.h"
-
-#include <math.h>
-#include <string.h>
 
 static const double full_share = 0.25;   /* of the largest tensor: a pass over memory */
 static const double small_share = 0.125; /* below it: statistics of rows, vectors, scalars */

@@ -1,6 +1,5 @@
 /* Chains of pointwise kernels, reductions, normalisations and losses that could be one kernel each way. */
-#ifndef GT_FINDINGS_CHAINS_H
-#define GT_FINDINGS_CHAINS_H
+#pragma once
 
 #include "findings/gpu_facts.h"
 
@@ -50,5 +49,3 @@ static inline bool gt_chains_have(const gt_chains *chains, size_t op)
 {
     return chains && chains->has_op[op];
 }
-
-#endif

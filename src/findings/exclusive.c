@@ -5,8 +5,6 @@
  * subtracted, with one pointer that only moves on. */
 #include "findings/exclusive.h"
 
-#include "base/memory.h"
-
 typedef struct span {
     int64_t start_ns, end_ns;
 } span;

@@ -8,8 +8,7 @@
  * Where several ops run, a kernel that computes goes before one that communicates, and that before copies and
  * memsets; of two ops of the same class, the one that started first. So the exclusive time of communication
  * and of copies is their exposed time. */
-#ifndef GT_FINDINGS_EXCLUSIVE_H
-#define GT_FINDINGS_EXCLUSIVE_H
+#pragma once
 
 #include "findings/schedule/schedule.h"
 
@@ -32,5 +31,3 @@ void gt_ops_exclusive_visit(const gt_schedule *schedule, int64_t start_ns, int64
 /* The exclusive time of each op inside the window, in the order of schedule->ops; the caller frees it. The
  * sum is the window less its idle time. Linear. */
 int64_t *gt_ops_exclusive_ns(const gt_schedule *schedule);
-
-#endif

@@ -1,11 +1,5 @@
 /* From a trace to its findings: schedule, idle causes, the GPU's rates, rules and trust. */
 #include "findings/findings.h"
-#include "base/memory.h"
-#include "findings/gpu_facts.h"
-#include "findings/schedule/sites.h"
-
-#include <math.h>
-#include <stdlib.h>
 
 /* ---- the GPU ---- */
 

@@ -12,14 +12,11 @@
  * (kernels that could be one), uneven (steps that take longer), trust, balance, what_if, sheets; ranks/
  * (several ranks), waterfall/ (what differs between two traces), formats/ (schedules of rocprofv3 and JAX).
  */
-#ifndef GT_FINDINGS_FINDINGS_H
-#define GT_FINDINGS_FINDINGS_H
+#pragma once
 
 #include "findings/categories.h"
-#include "findings/idle.h"
 #include "findings/rules.h"
 #include "findings/trust.h"
-#include "table/table_list.h"
 
 typedef struct gt_findings_options {
     const gt_gpu_arch *gpu; /* the user's choice; NULL: the device that the trace names, if it is known */
@@ -56,5 +53,3 @@ const char *gt_schedule_device_name(const gt_schedule *schedule);
 void gt_findings_add_sheets(const gt_findings *findings, gt_table_list *tables);
 /* Adds a fact to a sheet overview; `unit` is "" for none. */
 void gt_overview_add_number(gt_table *overview, const char *name, double value, const char *unit);
-
-#endif

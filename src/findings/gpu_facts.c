@@ -2,11 +2,6 @@
  * ops and events; names and shapes are looked at once per distinct one. */
 #include "findings/gpu_facts.h"
 
-#include "base/memory.h"
-
-#include <math.h>
-#include <string.h>
-
 /* ---- rates ---- */
 
 /* The first of these specs that is known, in flops per ns; 0: none. */

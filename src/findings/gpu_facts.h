@@ -1,12 +1,10 @@
 /* What several rules about GPU time need to know, found once before they run: which cpu_op launched which GPU
  * ops, its shapes, what kernel names say, and where attention runs as several simple ops. */
-#ifndef GT_FINDINGS_GPU_FACTS_H
-#define GT_FINDINGS_GPU_FACTS_H
+#pragma once
 
 #include "findings/schedule/schedule.h"
 #include "findings/shapes.h"
 #include "model/arch.h"
-#include "trace/row_set.h"
 
 /* Shares of peak rates that good kernels reach. From experience, not measured per GPU. */
 #define GT_REACH_GEMM        0.70
@@ -102,5 +100,3 @@ static inline const gt_attention *gt_gpu_facts_attention(const gt_gpu_facts *fac
     const gt_attention *attention = &facts->attentions[facts->sources[source].attention];
     return attention->is_slow ? attention : NULL;
 }
-
-#endif

@@ -18,12 +18,9 @@
  * time exactly. Gaps come in order of time and their host times do not overlap, so all of it is linear. */
 #include "findings/idle.h"
 
-#include "base/memory.h"
 #include "findings/replay.h"
 #include "findings/schedule/sites.h"
 #include "trace/rows.h"
-
-#include <math.h>
 
 enum { NAMED_CALL_NS = 1000000 }; /* a call longer than this is named as what happened in the gap */
 enum { LATE_START_NS = 100000 };  /* an op that starts later than this after its call waits for the device */

@@ -1,6 +1,5 @@
 /* Why the GPU was idle: every nanosecond of the window in which no op runs has exactly one cause. */
-#ifndef GT_FINDINGS_IDLE_H
-#define GT_FINDINGS_IDLE_H
+#pragma once
 
 #include "findings/schedule/schedule.h"
 
@@ -37,5 +36,3 @@ int64_t gt_idle_host_ns(const gt_idle *idle);
 /* Idle time of unknown cause: launches that were not recorded, and host time in which the trace shows
  * nothing, not even a range that the program marked (gt_range_of). */
 int64_t gt_idle_unexplained_ns(const gt_schedule *schedule, const gt_idle *idle);
-
-#endif

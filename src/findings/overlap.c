@@ -11,7 +11,6 @@
  * B then follows A as closely as it followed N. */
 #include "findings/overlap.h"
 
-#include "base/memory.h"
 #include "trace/rows.h"
 
 /* Merged times of the ops that do not communicate, and how much of it lies before each. */

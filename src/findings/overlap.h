@@ -1,6 +1,5 @@
 /* Communication that runs alone, and the schedule in which other work hides it. */
-#ifndef GT_FINDINGS_OVERLAP_H
-#define GT_FINDINGS_OVERLAP_H
+#pragma once
 
 #include "findings/replay.h"
 
@@ -18,5 +17,3 @@ void gt_overlap_free(gt_overlap *overlap);
 
 /* Adds that communication takes only the time in which other work runs at the same time. */
 void gt_overlap_edit(const gt_overlap *overlap, const gt_schedule *schedule, gt_edit *edit);
-
-#endif

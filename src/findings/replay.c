@@ -6,10 +6,6 @@
  * point refers to has been placed before it, and without changes the recorded times come out. */
 #include "findings/replay.h"
 
-#include "base/memory.h"
-
-#include <math.h>
-
 /* ---- edits ---- */
 
 void gt_edit_reserve_points(gt_edit *edit, size_t points)

@@ -6,8 +6,7 @@
  * and several edits run together are not counted twice.
  *
  * One run is linear in points and ops. Runs may happen side by side on several threads. */
-#ifndef GT_FINDINGS_REPLAY_H
-#define GT_FINDINGS_REPLAY_H
+#pragma once
 
 #include "findings/schedule/schedule.h"
 
@@ -84,5 +83,3 @@ typedef struct gt_replay_times {
 /* The step time in ns with these edits (NULL entries are skipped). `times` may be NULL. */
 double gt_replay_run(const gt_schedule *schedule, const gt_edit *const *edits, size_t edit_count,
                      gt_replay_options options, gt_replay_times *times);
-
-#endif

@@ -6,10 +6,8 @@
  * table in rules/engine.c, a page to docs/rules/ and a fixture to tests/findings/.
  *
  * Times of findings are nanoseconds per step (per trace if it has no steps). */
-#ifndef GT_FINDINGS_RULES_H
-#define GT_FINDINGS_RULES_H
+#pragma once
 
-#include "base/buffer.h"
 #include "findings/gpu_facts.h"
 #include "findings/idle.h"
 #include "findings/replay.h"
@@ -162,5 +160,3 @@ static inline bool gt_finding_is_hint(const gt_finding *finding)
 }
 const char *gt_confidence_name(gt_confidence confidence);
 const char *gt_severity_name(gt_severity severity);
-
-#endif

@@ -14,13 +14,6 @@
  * error. */
 #include "findings/shapes.h"
 
-#include "base/map.h"
-#include "base/memory.h"
-#include "json/values.h"
-
-#include <math.h>
-#include <string.h>
-
 /* ---- names ---- */
 
 gt_work_kind gt_work_kind_of(gt_str name)

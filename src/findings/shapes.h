@@ -3,10 +3,8 @@
  *
  * Many ops have equal arguments, so each combination is parsed once and gets an index. Sizes are doubles:
  * products of sizes from a file never overflow, and below 2^53 they are exact. */
-#ifndef GT_FINDINGS_SHAPES_H
-#define GT_FINDINGS_SHAPES_H
+#pragma once
 
-#include "base/buffer.h"
 #include "json/values.h"
 #include "trace/pytorch/pytorch.h"
 
@@ -88,5 +86,3 @@ const gt_value *gt_shapes_types(const gt_shapes *shapes, uint32_t index);
  * "[[32, 64, 56, 56], [64, 64, 3, 3]]" for several. */
 void gt_shapes_add_dims(const gt_shapes *shapes, uint32_t index, uint32_t first, uint32_t count,
                         gt_buffer *out);
-
-#endif

@@ -13,15 +13,7 @@
  *     what_if      what_if.c */
 #include "findings/sheets.h"
 #include "findings/schedule/all_devices.h"
-#include "base/map.h"
-#include "base/memory.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { GAPS_SHOWN = 100 };
 

@@ -1,11 +1,8 @@
 /* Internal to src/findings: what several sheets need, and sheets with files of their own. The caller owns the
  * tables. */
-#ifndef GT_FINDINGS_SHEETS_H
-#define GT_FINDINGS_SHEETS_H
+#pragma once
 
 #include "findings/findings.h"
-
-#include <math.h>
 
 /* Milliseconds of a replayed time, rounded to whole nanoseconds: more digits mean nothing. */
 static inline double gt_replayed_ms(double ns)
@@ -51,5 +48,3 @@ gt_table *gt_balance_sheet(const gt_findings *findings);
  *     step_ms, gain_ms, gain_pct
  *     how    what the replay changes */
 gt_table *gt_what_if_sheet(const gt_findings *findings);
-
-#endif

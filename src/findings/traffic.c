@@ -8,8 +8,6 @@
  * An output has the shape to which the inputs are broadcast, and the widest of their floating types. */
 #include "findings/traffic.h"
 
-#include <math.h>
-
 static bool is_one_of(gt_str name, const char *const names[], size_t count)
 {
     static const char prefix[] = "aten::";

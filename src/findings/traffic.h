@@ -1,6 +1,5 @@
 /* What a pointwise kernel reads and writes, by the arguments of its op. */
-#ifndef GT_FINDINGS_TRAFFIC_H
-#define GT_FINDINGS_TRAFFIC_H
+#pragma once
 
 #include "findings/shapes.h"
 
@@ -28,5 +27,3 @@ gt_traffic gt_traffic_of(const gt_shapes *shapes, uint32_t shape, gt_str name, g
 gt_traffic gt_traffic_reduce(gt_traffic traffic);
 /* Bytes of all inputs and the output, as far as their types are known. */
 double gt_traffic_bytes(const gt_traffic *traffic);
-
-#endif

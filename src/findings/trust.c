@@ -18,15 +18,6 @@
  *     T22  difference of the clocks, us */
 #include "findings/trust.h"
 
-#include "base/map.h"
-#include "base/memory.h"
-
-#include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum {
     STREAM_OVERLAP_NS = 10,   /* shorter overlaps come from rounding */
     EARLY_NS = 1000,          /* an op this much before its launch: a wrong clock */

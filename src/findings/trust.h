@@ -1,9 +1,7 @@
 /* Can the trace be believed? Checks of what was recorded, each with a value, thresholds and one sentence. */
-#ifndef GT_FINDINGS_TRUST_H
-#define GT_FINDINGS_TRUST_H
+#pragma once
 
 #include "findings/idle.h"
-#include "findings/schedule/schedule.h"
 
 /* A note says what the trace does not have, such as steps: what it has can still be believed. */
 typedef enum gt_trust_level { GT_TRUST_OK, GT_TRUST_NOTE, GT_TRUST_WARN, GT_TRUST_FAIL } gt_trust_level;
@@ -40,5 +38,3 @@ void gt_trust_free(gt_trust *trust);
 const char *gt_trust_verdict(gt_trust_level level);
 /* "ok", "note", "warn", "fail" */
 const char *gt_trust_level_name(gt_trust_level level);
-
-#endif

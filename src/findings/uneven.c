@@ -13,14 +13,8 @@
  * Additions are the time per name in uneven steps, on average, less its median in the others. */
 #include "findings/uneven.h"
 
-#include "base/map.h"
-#include "base/memory.h"
 #include "findings/schedule/names.h"
 #include "table/stats.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { FEWEST_STEPS = 5 };
 static const double least_excess = 0.2;    /* of the median */

@@ -1,6 +1,5 @@
 /* Which steps take much longer than the others, and what do they have that the others lack? */
-#ifndef GT_FINDINGS_UNEVEN_H
-#define GT_FINDINGS_UNEVEN_H
+#pragma once
 
 #include "findings/schedule/schedule.h"
 
@@ -40,5 +39,3 @@ static inline bool gt_addition_is_new(const gt_addition *addition)
 /* NULL if the steps are even, too few, or differ by the size of their inputs alone. */
 gt_uneven *gt_uneven_find(const gt_schedule *schedule);
 void gt_uneven_free(gt_uneven *uneven);
-
-#endif

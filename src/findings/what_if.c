@@ -12,13 +12,8 @@
  *     no_copies                 copies and memsets take no time, and their calls neither take time nor wait
  *     no_idle                   the GPU works all the time: its busy time, without a replay */
 #include "findings/sheets.h"
-#include "base/memory.h"
-#include "findings/gpu_facts.h"
 #include "findings/overlap.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
-
-#include <math.h>
 
 /* ---- edits ---- */
 

@@ -7,8 +7,7 @@
  * The normal program is its own helper; the portable program has it as a file (cmake/Portable.cmake), linked
  * with the C library of the system, which a driver's library needs as well (start.c). So these files use only
  * os/library.h and the functions of the C library that symbols.c lists. */
-#ifndef GT_HELPER_HELPER_H
-#define GT_HELPER_HELPER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -22,5 +21,3 @@ int gt_helper_mpi(char **libraries);
 /* Answers requests (run/sensors/sensors.h) until its socket is closed. Ends at once with exit code 1 if there
  * is no library or no device. */
 int gt_helper_sensors(bool is_nvml);
-
-#endif

@@ -4,7 +4,6 @@
 
 #include <link.h>
 #include <stdatomic.h>
-#include <string.h>
 
 typedef struct search {
     uintptr_t address; /* of this code */

@@ -1,9 +1,7 @@
 /* Checksums: four independent lanes per chunk, then the checksum of the checksums of all chunks. */
 #include "index/checksum.h"
-#include "base/memory.h"
 #include "base/team.h"
 
-#include <errno.h>
 #include <stdatomic.h>
 #include <unistd.h>
 

@@ -3,16 +3,11 @@
  * The checksum finds accidents: a truncated, overwritten or otherwise changed file. It is not cryptographic,
  * so it says nothing about a file that somebody made to deceive. It is the same on every machine and for any
  * number of threads, because the bytes are cut into chunks of a fixed size. */
-#ifndef GT_INDEX_CHECKSUM_H
-#define GT_INDEX_CHECKSUM_H
+#pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 uint64_t gt_checksum(const void *bytes, size_t len);
 /* The checksum of the first `len` bytes of an open file, which is the one of the same bytes in memory. False
  * if it cannot be read or is shorter. */
 bool gt_checksum_file(int descriptor, uint64_t len, uint64_t *sum);
-
-#endif

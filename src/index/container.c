@@ -1,19 +1,14 @@
 /* The index file: layout, mapping, checking and writing. */
 #include "index/container.h"
 #include "base/guard.h"
-#include "base/map.h"
 #include "base/team.h"
 #include "index/build.h"
 #include "index/checksum.h"
 #include "os/paths.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 /* ---- layout ---- */
 

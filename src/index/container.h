@@ -9,10 +9,8 @@
  * byte order of the machine that wrote them; a file in another order is foreign.
  *
  * The file is not trusted: every length is checked, and so is the checksum of each section that is used. */
-#ifndef GT_INDEX_CONTAINER_H
-#define GT_INDEX_CONTAINER_H
+#pragma once
 
-#include "base/error.h"
 #include "base/image.h"
 #include "index/identity.h"
 
@@ -83,5 +81,3 @@ void gt_index_file_refresh(const gt_index_file *file, const gt_trace_identity *i
 /* Adds a small record to the end of the file, with one write. False if that fails, or if the file does not
  * end with a complete record. */
 bool gt_index_file_append(const gt_index_file *file, const char *key, const gt_image *image);
-
-#endif

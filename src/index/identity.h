@@ -1,9 +1,7 @@
 /* What a file was like when it was read, and whether it is still the same. */
-#ifndef GT_INDEX_IDENTITY_H
-#define GT_INDEX_IDENTITY_H
+#pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "base/base.h"
 
 /* A trace as it was when it was read. */
 typedef struct gt_trace_identity {
@@ -23,5 +21,3 @@ bool gt_trace_add_checksum(const char *path, gt_trace_identity *identity);
 bool gt_trace_has_same_times(const gt_trace_identity *a, const gt_trace_identity *b);
 /* The same for one file that two machines see: only the numbers of its device differ. */
 bool gt_trace_has_same_times_elsewhere(const gt_trace_identity *a, const gt_trace_identity *b);
-
-#endif

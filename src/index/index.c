@@ -1,14 +1,8 @@
 /* The index of a trace: its place, its state, and what is kept in it. */
 #include "index/index.h"
-#include "base/log.h"
 #include "index/checksum.h"
 #include "index/container.h"
 #include "os/paths.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* Adding a record to an index with this many first drops those that only save time. */
 enum { RECORDS_MAX = 64, APPENDED_MAX = 16 << 20 };

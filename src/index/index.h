@@ -14,10 +14,9 @@
  * Is it still the same trace? If the size, both times (of the last change of the contents and of the inode),
  * the inode and the device are those noted when the trace was read, it is: no program can set the second
  * time. Otherwise, of the same size, the whole trace is read and its checksum compared. */
-#ifndef GT_INDEX_INDEX_H
-#define GT_INDEX_INDEX_H
+#pragma once
 
-#include "base/error.h"
+#include "base/base.h"
 #include "base/image.h"
 
 #define GT_INDEX_SUFFIX ".gtindex"
@@ -87,5 +86,3 @@ char *gt_index_cache_folder(void);
 bool gt_index_contents(const gt_index *index, uint64_t *size, uint64_t *checksum);
 /* Where gt_index_keep writes; NULL if there is no index. */
 const char *gt_index_target(const gt_index *index);
-
-#endif

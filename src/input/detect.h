@@ -2,8 +2,7 @@
  * its name and its test in detect.c, and a reader.
  *
  * gt_perfetto_find_origin (chrome/kineto.h) tells which profiler wrote a Perfetto trace. */
-#ifndef GT_INPUT_DETECT_H
-#define GT_INPUT_DETECT_H
+#pragma once
 
 #include "stream/stream.h"
 
@@ -41,5 +40,3 @@ bool gt_detect_fail(gt_stream *stream, gt_trace_format format, gt_error *error);
 
 /* For messages: "rocprofv3 JSON trace". */
 const char *gt_format_name(gt_trace_format format);
-
-#endif

@@ -1,6 +1,5 @@
 /* The work on many files when results are kept in partial files (shared_files.c), for gt_files_work. */
-#ifndef GT_INPUT_FILE_PARTS_H
-#define GT_INPUT_FILE_PARTS_H
+#pragma once
 
 #include "input/files.h"
 
@@ -9,5 +8,3 @@
 bool gt_parts_are_used(const gt_file_work *files);
 /* Like gt_files_work, without its progress line. */
 size_t gt_parts_work(const gt_file_work *files, const gt_file_sizes *sizes);
-
-#endif

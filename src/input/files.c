@@ -2,7 +2,6 @@
 #include "input/files.h"
 #include "base/many.h"
 #include "base/memory_limit.h"
-#include "base/number.h"
 #include "base/progress.h"
 #include "input/file_parts.h"
 #include "os/paths.h"
@@ -35,8 +34,7 @@ gt_file_sizes gt_file_sizes_find(const char *const *paths, size_t count)
 
 void gt_file_sizes_free(gt_file_sizes *sizes)
 {
-    gt_free(sizes->memory);
-    gt_free(sizes->sizes);
+    gt_free_all(sizes->memory, sizes->sizes);
     *sizes = (gt_file_sizes){0};
 }
 

@@ -1,7 +1,6 @@
 /* Several trace files that are read at the same time (base/many.h): what they need, and their progress line.
  */
-#ifndef GT_INPUT_FILES_H
-#define GT_INPUT_FILES_H
+#pragma once
 
 #include "base/image.h"
 
@@ -85,5 +84,3 @@ void gt_parts_abandon(void);
 /* After the command: removes the work folder, unless the user has named it or the command may be repeated.
  * Partials are no longer used then. */
 void gt_parts_end(bool is_repeated);
-
-#endif

@@ -1,6 +1,5 @@
 /* The index of a rocprofv3 file or an export of Nsight Systems; see indexed_run.h. */
 #include "input/indexed_run.h"
-#include "base/log.h"
 
 static gt_rocprof *find_in_index(const gt_index *index, const char *key)
 {

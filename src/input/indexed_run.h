@@ -1,7 +1,6 @@
 /* Reading a run through the index of its file: from the index if it has the run, else from the file, and then
  * kept in the index if it is to be. */
-#ifndef GT_INPUT_INDEXED_RUN_H
-#define GT_INPUT_INDEXED_RUN_H
+#pragma once
 
 #include "index/index.h"
 #include "input/options.h"
@@ -15,5 +14,3 @@ typedef gt_rocprof *gt_run_reader(gt_stream *stream, const char *path, const gt_
  * beginning of the file. On failure the result is NULL with an error that names the file. */
 gt_rocprof *gt_indexed_run_read(gt_stream *stream, const char *path, const gt_read_options *options,
                                 gt_index_kind kind, const char *key, gt_run_reader *read, gt_error *error);
-
-#endif

@@ -1,9 +1,5 @@
 /* Decides what a truncated file means, a warning or an error, and words the message for all readers. */
 #include "input/options.h"
-#include "base/log.h"
-
-#include <stdio.h>
-#include <string.h>
 
 const char *gt_trace_member_find(const gt_trace_members *members, const char *name)
 {

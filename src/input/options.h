@@ -3,13 +3,9 @@
  * A truncated file, such as one of a profiler that was killed, is read up to its end. What is complete in it
  * becomes the report, with a warning that says how much was read. With `strict`, or if nothing is complete,
  * it is an error. */
-#ifndef GT_INPUT_OPTIONS_H
-#define GT_INPUT_OPTIONS_H
+#pragma once
 
-#include "base/error.h"
-
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 /* A PyTorch trace's distributedInfo; members that it does not have are GT_EVENT_NONE. */
 typedef struct gt_distributed_info {
@@ -66,5 +62,3 @@ typedef struct gt_read_options {
  * stopped. Fails instead if options->strict is set or nothing was read. */
 bool gt_accept_truncated(const char *path, const char *damage, size_t count, const char *what,
                          uint64_t offset, const gt_read_options *options, gt_error *error);
-
-#endif

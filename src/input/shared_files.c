@@ -7,9 +7,7 @@
  *
  * What was made is in the order of the files in any case, because base/many.h finishes them in that order. */
 #include "input/file_parts.h"
-#include "base/buffer.h"
 #include "base/guard.h"
-#include "base/log.h"
 #include "base/many.h"
 #include "base/team.h"
 #include "procs/procs.h"
@@ -323,8 +321,7 @@ size_t gt_parts_work(const gt_file_work *files, const gt_file_sizes *sizes)
     if (!files->unpack) {
         if (!shares) keep_all(&j);
         folder_in_use = NULL;
-        gt_free(j.parts);
-        gt_free(j.is_kept);
+        gt_free_all(j.parts, j.is_kept);
         return files->count;
     }
     j.writes = named_folder && j.folder;
@@ -336,7 +333,6 @@ size_t gt_parts_work(const gt_file_work *files, const gt_file_sizes *sizes)
                                         .context = &j});
     folder_in_use = NULL;
     for (size_t i = 0; i < files->count; i++) gt_part_close(j.parts[i]);
-    gt_free(j.parts);
-    gt_free(j.is_kept);
+    gt_free_all(j.parts, j.is_kept);
     return end;
 }

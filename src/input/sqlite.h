@@ -2,11 +2,9 @@
  *
  * The file is opened read-only. None of its views, triggers or extensions are used, and limits far below
  * those of SQLite apply to its schema. */
-#ifndef GT_INPUT_SQLITE_H
-#define GT_INPUT_SQLITE_H
+#pragma once
 
-#include "base/buffer.h"
-#include "base/error.h"
+#include "base/base.h"
 
 #include <sqlite3.h>
 
@@ -41,5 +39,3 @@ gt_str gt_sqlite_string(sqlite3_stmt *rows, int column);
 
 /* Adds a name between double quotes to a query. */
 void gt_sqlite_add_name(gt_buffer *sql, const char *name, const char *suffix);
-
-#endif

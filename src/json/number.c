@@ -2,11 +2,6 @@
  * result: an integer below 2^53 divided once by a power of ten is rounded only once. */
 #include "json/number.h"
 
-#include "base/memory.h"
-#include "base/number.h"
-
-#include <math.h>
-
 static const char *digits_end(const char *p, const char *end)
 {
     while (p < end && *p >= '0' && *p <= '9') p++;

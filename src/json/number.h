@@ -3,10 +3,9 @@
  *
  * The gt_scan functions read up to 8 bytes past a number, and the byte after the text must be one that no
  * number contains. Both hold for the blocks of a stream, whose padding begins with a quote. */
-#ifndef GT_JSON_NUMBER_H
-#define GT_JSON_NUMBER_H
+#pragma once
 
-#include "base/interner.h"
+#include "base/base.h"
 
 typedef struct gt_json_number {
     bool is_int; /* written without fraction and exponent, and within int64 */
@@ -220,5 +219,3 @@ static inline const uint8_t *gt_scan_time(const uint8_t *p, double *out, bool *i
     *out = (double)value / gt_scan_powers[count - whole];
     return end;
 }
-
-#endif

@@ -4,8 +4,6 @@
 #include "json/string.h"
 #include "json/scan.h"
 
-#include <stdarg.h>
-
 static const uint8_t nothing[GT_STREAM_PAD];
 
 void gt_json_begin(gt_json *json, gt_stream *stream, uint64_t offset)

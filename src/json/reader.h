@@ -17,8 +17,7 @@
  *
  * Every call that fails returns false and leaves the reader failed: json->failed is true, json->truncated
  * tells whether the text just ended early, and json->error says what is wrong and where. */
-#ifndef GT_JSON_READER_H
-#define GT_JSON_READER_H
+#pragma once
 
 #include "json/number.h"
 #include "stream/stream.h"
@@ -113,5 +112,3 @@ bool gt_json_more(gt_json *json);
 
 /* Fails the reader with a message that ends with the offset: "... at byte N". */
 bool gt_json_fail(gt_json *json, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-#endif

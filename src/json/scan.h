@@ -4,8 +4,7 @@
  * They work on 16 to 64 bytes at a time, with the instruction set that the including file is compiled for
  * (scan_vectors.h). Each loop has a scalar version with the same contract; a test compares the two for every
  * set. All may read up to GT_SCAN_PAD bytes after `end` but never return a place after it. */
-#ifndef GT_JSON_SCAN_H
-#define GT_JSON_SCAN_H
+#pragma once
 
 #include "json/scan_vectors.h"
 
@@ -207,5 +206,3 @@ static inline size_t gt_scan_same_length(const uint8_t *a, const uint8_t *b, siz
     return gt_scan_same_length_scalar(a, b, len);
 #endif
 }
-
-#endif

@@ -2,7 +2,6 @@
 #include "json/scan_set.h"
 
 #include <stdatomic.h>
-#include <string.h>
 #if defined(__aarch64__)
 #include <sys/auxv.h>
 #endif

@@ -2,13 +2,9 @@
  *
  * One binary runs on all machines of its kind. The best set that the processor has is chosen when it is
  * first asked for; results are the same with each of them. */
-#ifndef GT_JSON_SCAN_SET_H
-#define GT_JSON_SCAN_SET_H
+#pragma once
 
-#include "base/error.h"
-
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 /* Whether the compiler can compile single files for SVE2. clang accepts its intrinsics only if the whole
  * build is for it. */
@@ -50,5 +46,3 @@ bool gt_scan_set_is_usable(gt_scan_set set);
 gt_scan_set gt_scan_set_chosen(void);
 /* Chooses a set for the whole process, for tests and measurements. False if it is unknown or not usable. */
 bool gt_scan_set_use(const char *name, gt_error *error);
-
-#endif

@@ -9,8 +9,7 @@
  *
  * Such code may run only where gt_scan_set_is_usable says so (scan_set.h). Without a definition, the set is
  * the base set of the machine. */
-#ifndef GT_JSON_SCAN_TARGET_H
-#define GT_JSON_SCAN_TARGET_H
+#pragma once
 
 #include "json/scan_set.h"
 
@@ -40,6 +39,4 @@ GT_SCAN_ATTRIBUTE(GT_SCAN_FEATURES)
 #define GT_SCAN_ATTRIBUTE(features) GT_SCAN_PRAGMA(GCC target(features))
 GT_SCAN_ATTRIBUTE(GT_SCAN_FEATURES)
 #endif
-#endif
-
 #endif

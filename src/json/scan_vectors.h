@@ -13,12 +13,9 @@
  *     gt_prefix_parity, gt_bytes_same
  *
  * GT_SCAN_VECTOR is 0 if there are no vectors. */
-#ifndef GT_JSON_SCAN_VECTORS_H
-#define GT_JSON_SCAN_VECTORS_H
+#pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #if defined(GT_SCAN_FOR_SCALAR)
 #define GT_SCAN_VECTOR 0
@@ -409,5 +406,3 @@ static inline uint64_t gt_prefix_parity(uint64_t bits)
     return bits;
 #endif
 }
-
-#endif

@@ -3,10 +3,9 @@
  * "Raw" bytes are those between the quotes as they are in a file, with their escapes. Most raw strings mean
  * themselves; gt_json_string_is_plain finds out. Decoding never fails on text that the reader has accepted:
  * lone surrogates and bytes that are not UTF-8 become U+FFFD, because real traces contain both. */
-#ifndef GT_JSON_STRING_H
-#define GT_JSON_STRING_H
+#pragma once
 
-#include "base/buffer.h"
+#include "base/base.h"
 
 /* ---- reading ---- */
 
@@ -60,5 +59,3 @@ void gt_json_add_compact(gt_buffer *out, gt_str json);
 /* The same for valid JSON with GT_STREAM_PAD readable bytes after it, which is faster: writes to `out`, which
  * has room for as many bytes, and returns the length. */
 size_t gt_json_compact(gt_str json, char *out);
-
-#endif

@@ -3,8 +3,6 @@
 
 #include "json/string.h"
 
-#include <math.h>
-
 enum { MAX_DEPTH = 64, MAX_BYTES = 16 << 20 };
 
 const gt_value gt_value_missing = {.type = GT_VALUE_MISSING}, gt_value_none = {.type = GT_VALUE_NONE};
@@ -269,8 +267,7 @@ void gt_values_free(gt_values *values)
 {
     if (!values) return;
     gt_arena_free(&values->arena);
-    gt_free(values->known);
-    gt_free(values);
+    gt_free_all(values->known, values);
 }
 
 void gt_values_forget(gt_values *values)

@@ -4,10 +4,9 @@
  * many events have it; the same type holds what models compute for an op (M, N, a stride, a list of pairs).
  * Values point into memory of others (an arena, a string) and are never freed one by one. Tuples come from
  * Python, not from JSON; compat/python_repr.h prints values as Python would. */
-#ifndef GT_JSON_VALUES_H
-#define GT_JSON_VALUES_H
+#pragma once
 
-#include "base/buffer.h"
+#include "base/base.h"
 
 typedef enum gt_value_type {
     GT_VALUE_MISSING, /* no such key, no such index */
@@ -64,5 +63,3 @@ void gt_values_free(gt_values *values);
 const gt_value *gt_values_get(gt_values *values, uint32_t text);
 /* Forgets which texts were parsed, which takes memory for every string of the interner. The values stay. */
 void gt_values_forget(gt_values *values);
-
-#endif

@@ -1,9 +1,6 @@
 /* JSON with the commas, line breaks and spaces of Python's json.dump(indent=2). */
 #include "json/writer.h"
 #include "json/string.h"
-#include "base/number.h"
-
-#include <math.h>
 
 enum { TAKEN_AT_LEAST = 64 * 1024 };
 

@@ -8,8 +8,7 @@
  *
  * A long document need not be in memory: with `take`, the text so far is handed over whenever there is much
  * of it, and gt_json_end_document hands over the rest. */
-#ifndef GT_JSON_WRITER_H
-#define GT_JSON_WRITER_H
+#pragma once
 
 #include "json/values.h"
 
@@ -45,5 +44,3 @@ void gt_json_put_cstrs(gt_json_writer *w, const char *key, const char *const *te
 /* Ends the document with a line break and, with `take`, hands over what is left of it. */
 void gt_json_end_document(gt_json_writer *w);
 void gt_json_writer_free(gt_json_writer *w);
-
-#endif

@@ -5,8 +5,6 @@
  * products have the properties that are known, all of them are named, and no rates are looked up. */
 #include "model/arch.h"
 
-#include <inttypes.h>
-
 /* Architecture, compute units and GiB of memory: AMD GPU specifications (ROCm documentation),
  * https://rocm.docs.amd.com/en/latest/reference/gpu-specs.html. Clocks: AMD's product pages of MI350X and
  * MI355X, 2200 and 2400 MHz. Each die (GCD) of an MI250 or MI250X is a device with half of its units and

@@ -8,12 +8,6 @@
  * The start of a name decides which of them it is. Tests: tests/json/test_values.c. */
 #include "model/family.h"
 
-#include "base/memory.h"
-#include "base/number.h"
-
-#include <ctype.h>
-#include <string.h>
-
 typedef struct reader {
     const char *place, *end;
 } reader;

@@ -17,8 +17,6 @@
  * frameworks use; on GeForce cards they are half of the rates with 16-bit accumulation. */
 #include "model/arch.h"
 
-#include "base/memory.h"
-
 /* ---- sources ----
  *
  * "As copied" means that the document itself could not be opened, only a copy of its figures on another page.

@@ -1,12 +1,8 @@
 /* Peak rates of GPUs: flops per second by unit and precision, and memory bandwidth. arch.c has the table of
  * built-in GPUs; users can describe others in a JSON file. */
-#ifndef GT_MODEL_ARCH_H
-#define GT_MODEL_ARCH_H
+#pragma once
 
-#include "base/buffer.h"
-#include "base/error.h"
-#include "base/memory.h"
-#include "base/interner.h"
+#include "base/base.h"
 
 typedef struct gt_peak {
     const char *spec; /* as in gt_model_result: "matrix_bf16" */
@@ -78,5 +74,3 @@ bool gt_gpu_arch_choose(const char *name, const char *path, gt_peak_set set, gt_
                         gt_gpu_arch *own, const gt_gpu_arch **chosen, gt_error *error);
 
 double gt_gpu_arch_peak(const gt_gpu_arch *arch, const char *spec); /* TFLOP/s; NaN: unknown */
-
-#endif

@@ -2,14 +2,8 @@
  */
 #include "model/arch.h"
 
-#include "base/memory.h"
 #include "os/paths.h"
-#include "base/buffer.h"
 #include "json/values.h"
-
-#include <ctype.h>
-#include <math.h>
-#include <string.h>
 
 /* ---- names ---- */
 

@@ -2,7 +2,6 @@
  *
  * The bytes are those that one GPU reads from and writes to its memory. The transfer between GPUs is not
  * modelled, so there is no compute spec and no roofline. */
-#include "base/memory.h"
 #include "model/family.h"
 
 typedef struct collective {

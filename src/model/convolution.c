@@ -3,7 +3,6 @@
  * Each element of the output (of the input, if transposed) takes 2 |w[1:]| flops; w[1] is already the number
  * of channels of one group. Bytes: input, weight, bias and output once. The backward pass computes the
  * gradients of input, weight and bias; gputally model leaves out those that the output mask excludes. */
-#include "base/memory.h"
 #include "model/family.h"
 
 enum { MAX_RANK = 5, MAX_SPATIAL = MAX_RANK - 2 };

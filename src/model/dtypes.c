@@ -2,7 +2,6 @@
  *
  * To add a type, add a row to `dtypes`, to _TYPES in src/extension/models.py and to the table in
  * docs/models.md. */
-#include "base/memory.h"
 #include "model/family.h"
 
 typedef struct dtype {

@@ -3,7 +3,6 @@
  * They read each input once and write their output once. Most perform one operation per element of the
  * output; they differ in which arguments have the shape and the type of the output. Two inputs are broadcast:
  * their shapes are aligned at the last axis, and an axis of size 1 matches any other. */
-#include "base/memory.h"
 #include "model/family.h"
 
 /* ==== one input ==== */

@@ -2,12 +2,7 @@
  * the op's outcome. Strings are read as Python reads them. */
 #include "model/family.h"
 
-#include "base/buffer.h"
-#include "base/number.h"
 #include "compat/number.h"
-
-#include <ctype.h>
-#include <string.h>
 
 static const gt_value empty_list = {.type = GT_VALUE_LIST};
 

@@ -12,8 +12,7 @@
  *
  * In comments, D, T, S and C are the lists Input Dims, Input type, Input Strides and Concrete Inputs, |s| is
  * the product of the dims of a shape, and e is the size of an element in bytes. */
-#ifndef GT_MODEL_FAMILY_H
-#define GT_MODEL_FAMILY_H
+#pragma once
 
 #include "model/model.h"
 
@@ -187,5 +186,3 @@ extern const gt_model gt_triton_model;
 bool gt_triton_is_kernel(gt_str name);
 /* Whether the arguments of such an event can be read; if not, it counts as an op without a model. */
 bool gt_triton_is_usable(const gt_value *dims, const gt_value *types, const gt_value *concrete);
-
-#endif

@@ -3,10 +3,7 @@
  *
  * The ops differ in the positions of M, N and K in their arguments and in the sizes of the elements; each has
  * a function that fills a `gemm`. The work of fused ops, transposition and scaling is not counted. */
-#include "base/memory.h"
 #include "model/family.h"
-
-#include <string.h>
 
 /* ---- transposition, from kernel names: Cijk_Ailk_Bljk_... (Tensile, AMD), nvjet_..._TNT (NVIDIA) ---- */
 

@@ -2,7 +2,6 @@
  *
  * Flops: 2 M K N. Bytes: (M K + G K N) e_in + M N e_out, or the sum over the groups if each has its own K and
  * N. A trace contains either whole shapes (X: M x K, W: G x K x N) or a pair of shapes per group. */
-#include "base/memory.h"
 #include "model/family.h"
 
 typedef struct pair {
@@ -48,8 +47,7 @@ static bool read_groups(gt_reader *r, pairs *x, pairs *w)
 
 static void free_pairs(pairs *x, pairs *w)
 {
-    gt_free(x->items);
-    gt_free(w->items);
+    gt_free_all(x->items, w->items);
 }
 
 /* ---- sizes: the second type is used for the output ---- */

@@ -4,12 +4,7 @@
  * Each pair of a query and a key that it attends to costs 2 flops per dimension of a head, twice: Q K^T and P
  * V. Pairs in generation: all (sqsk). Pairs in a context: half of those with its own chunk (sqsk - sqsq / 2).
  */
-#include "base/memory.h"
 #include "model/family.h"
-
-#include <math.h>
-#include <string.h>
-#include <strings.h>
 
 typedef struct attention {
     gt_int N_Q, H_Q, N_KV, H_KV, H_V, H_K, d_qk, d_v;

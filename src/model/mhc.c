@@ -3,7 +3,6 @@
  * The streams have the type of the arguments. The mixing weights are floats of 4 bytes; so are the results of
  * matrix multiplications, which are computed in `split_k` parts and then summed. h is the number of mixing
  * weights per token, the result of a multiplication with an h x K matrix. */
-#include "base/memory.h"
 #include "model/family.h"
 
 typedef struct streams {

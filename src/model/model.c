@@ -5,15 +5,10 @@
  * leads from (node, next two ids) to the next node, and the last node of a key has the result. */
 #include "model/model.h"
 
-#include "base/map.h"
-#include "base/memory.h"
 #include "base/team.h"
 #include "compat/python_repr.h"
 #include "model/family.h"
 #include "trace/events.h"
-
-#include <math.h>
-#include <string.h>
 
 typedef struct remembered {
     uint32_t dims, types, strides, concrete;
@@ -60,10 +55,7 @@ void gt_models_free(gt_models *models)
     gt_map_free(&models->sequences);
     if (!models->is_helper) gt_free(models->by_name);
     for (size_t i = 0; i < models->helper_count; i++) gt_models_free(models->helpers[i]);
-    gt_free(models->helpers);
-    gt_free(models->results);
-    gt_free(models->remembered);
-    gt_free(models);
+    gt_free_all(models->helpers, models->results, models->remembered, models);
 }
 
 void gt_models_be_exact(gt_models *models)

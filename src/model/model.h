@@ -11,13 +11,10 @@
  *
  * This is the interface for other folders. The files that implement models use family.h, which also says how
  * to add an op. */
-#ifndef GT_MODEL_MODEL_H
-#define GT_MODEL_MODEL_H
+#pragma once
 
 #include "json/values.h"
 #include "model/arch.h"
-
-#include <stdbool.h>
 
 /* ---- ops that are known by name ---- */
 
@@ -234,5 +231,3 @@ void gt_simulator_free(gt_simulator *simulator);
  * support. */
 bool gt_simulator_time(gt_simulator *simulator, const gt_model *model, const gt_model_result *result,
                        bool backward, double *simulated_us);
-
-#endif

@@ -4,10 +4,7 @@
  * K is the hidden size, N the inner size, E the number of experts. Flops are those of k experts per token.
  * Bytes include the weights of each expert in use once; with random routing, the expected number of experts
  * in use is E (1 - ((E - k) / E)^M). A gated first layer has twice the weights. */
-#include "base/memory.h"
 #include "model/family.h"
-
-#include <math.h>
 
 typedef struct moe {
     gt_int tokens, hidden, inner, experts, topk; /* M, K, N, E, k */

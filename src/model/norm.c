@@ -4,10 +4,7 @@
  * PyTorch's norms normalize n elements in c channels. Most have the same cost; they differ in which arguments
  * give c, whether there are weights and a bias, and whether statistics are computed (training) or given. In a
  * trace, an absent tensor is [], which is not null, so most ops count as having weights and a bias. */
-#include "base/memory.h"
 #include "model/family.h"
-
-#include <math.h>
 
 typedef struct norm {
     int input; /* D[input], T[input], S[input] */

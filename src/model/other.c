@@ -1,6 +1,5 @@
 /* Families of one or two ops: state-space models, cross entropy, and the transfer of tokens to the GPUs of
  * their experts. */
-#include "base/memory.h"
 #include "model/family.h"
 
 /* T[0]; None if the event has no types. FAIL if the list of types is empty. */

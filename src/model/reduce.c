@@ -3,10 +3,7 @@
  * The size of the output depends on the reduced axes. Only axes that are a JSON list or number are used, but
  * PyTorch's profiler writes them as strings; so with real traces, the output of a reduction has one element.
  */
-#include "base/memory.h"
 #include "model/family.h"
-
-#include <string.h>
 
 enum { MAX_AXES = 64 }; /* per tensor, as in PyTorch */
 

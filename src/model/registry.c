@@ -1,11 +1,9 @@
 /* Looks up an op by name: one hash table of the rows of all families, filled at the first look-up.
  *
  * To add a family, declare its rows in family.h and list them in `families`. */
-#include "base/memory.h"
 #include "model/family.h"
 
 #include <pthread.h>
-#include <string.h>
 
 /* clang-format off */
 static const gt_model ops_without_model[] = {

@@ -1,9 +1,6 @@
 /* Rotary position embedding: each pair of elements is rotated by an angle. This takes four multiplications
  * and two additions, that is, three operations per element. Elements are read and written once. */
-#include "base/memory.h"
 #include "model/family.h"
-
-#include <ctype.h>
 
 /* ---- embedding alone ---- */
 

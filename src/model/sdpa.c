@@ -4,10 +4,7 @@
  * V, P, Q and K, and S again if the implementation does not store it (flash). Softmax is not counted. A
  * causal mask halves the flops; it is supported only if there are as many keys as queries. Elements count as
  * two bytes. */
-#include "base/memory.h"
 #include "model/family.h"
-
-#include <math.h>
 
 typedef enum layout {
     BATCH_LENGTH_HEAD, /* axes of q, k, v: batch, length, head, dim */

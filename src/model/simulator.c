@@ -1,18 +1,9 @@
 /* Simulated times: runs the user's GEMM simulator (model.h says how) and computes the time of attention from
  * the GEMMs of its tiles. Each command line runs only once. */
 #include "base/guard.h"
-#include "base/log.h"
-#include "base/number.h"
 #include "model/family.h"
 #include "os/child.h"
 #include "os/paths.h"
-
-#include <fcntl.h>
-#include <inttypes.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 enum { MAX_ARGUMENTS = 32, MAX_OUTPUT_BYTES = 1 << 20 };
 
@@ -44,11 +35,9 @@ gt_simulator *gt_simulator_new(const gt_gpu_arch *arch, const char *python, int6
 void gt_simulator_free(gt_simulator *s)
 {
     if (!s) return;
-    gt_free(s->folder);
-    gt_free(s->script);
+    gt_free_all(s->folder, s->script);
     gt_interner_free(s->commands);
-    gt_free(s->times_us);
-    gt_free(s);
+    gt_free_all(s->times_us, s);
 }
 
 /* ---- running ---- */

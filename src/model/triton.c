@@ -4,11 +4,7 @@
  * triton_poi_fused__unsafe_view_mul_2 is split into _unsafe_view and mul, with the op names of
  * aten_names.inc. Each op costs a number of flops per element (`costs`). The bytes are those of the tensors.
  */
-#include "base/memory.h"
 #include "model/family.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 /* clang-format off */
 static const char *const op_names[] = {

@@ -2,16 +2,12 @@
  * handlers write and the reports of the supervisor (supervisor.h). So no thread is needed, and nothing is
  * polled. */
 #include "os/child.h"
-#include "base/log.h"
 #include "os/clock.h"
 #include "os/paths.h"
 #include "os/supervisor.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 static const int handed_on[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 enum {

@@ -9,11 +9,9 @@
  * because it installs signal handlers while the command runs.
  *
  * gt_child_spawn and gt_child_finish (spawn.c) are for the library: they leave signals alone. */
-#ifndef GT_OS_CHILD_H
-#define GT_OS_CHILD_H
+#pragma once
 
-#include "base/buffer.h"
-#include "base/error.h"
+#include "base/base.h"
 
 #include <sys/types.h>
 
@@ -110,5 +108,3 @@ void gt_child_before_first(void (*called)(void));
  * script from being searched for modules; this makes what the user has set up available again, after the
  * standard library: absolute folders of PYTHONPATH and the user's own site-packages. */
 extern const char gt_python_prelude[];
-
-#endif

@@ -1,8 +1,6 @@
 /* Local time as text, with microseconds, and the monotonic clock. */
 #include "os/clock.h"
 
-#include <stdio.h>
-
 void gt_clock_format(char *text, size_t size, const char *format, time_t at)
 {
     struct tm local;

@@ -1,8 +1,7 @@
 /* Local time as text, and a clock for durations. */
-#ifndef GT_OS_CLOCK_H
-#define GT_OS_CLOCK_H
+#pragma once
 
-#include <stddef.h>
+#include "base/base.h"
 #include <time.h>
 
 enum { GT_CLOCK_TEXT = 96 };
@@ -14,5 +13,3 @@ void gt_clock_format(char *text, size_t size, const char *format, time_t at);
 
 /* Seconds of a monotonic clock, for durations. */
 double gt_clock_now_s(void);
-
-#endif

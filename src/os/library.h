@@ -1,6 +1,5 @@
 /* Optional libraries, which are loaded when they are needed. gputally-helper uses this file as well. */
-#ifndef GT_OS_LIBRARY_H
-#define GT_OS_LIBRARY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,5 +13,3 @@ typedef struct gt_library_function {
 /* Loads a library and finds its functions; `mode` is that of dlopen. NULL if there is no such library or a
  * function is missing, which dlerror() then says. */
 void *gt_library_open(const char *name, int mode, const gt_library_function *functions, size_t count);
-
-#endif

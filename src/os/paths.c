@@ -1,12 +1,6 @@
 /* Paths as strings, and the few questions to the file system that go with them. */
 #include "os/paths.h"
 #include "base/guard.h"
-#include "base/log.h"
-#include "base/number.h"
-
-#include <errno.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 const char *gt_path_join(gt_arena *arena, const char *folder, const char *name)
 {

@@ -1,11 +1,13 @@
-/* Paths and small files: parts of paths, joining, finding programs, making folders, reading settings. */
-#ifndef GT_OS_PATHS_H
-#define GT_OS_PATHS_H
+/* Paths and small files: parts of paths, joining, finding programs, making folders, reading settings; and the
+ * headers of the system that files with paths need. */
+#pragma once
 
-#include "base/buffer.h"
-#include "base/error.h"
+#include "base/base.h"
 
 #include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* ---- paths as strings; results are in the arena, or the caller frees them ---- */
 
@@ -69,5 +71,3 @@ void gt_folder_list_free(gt_folder_list *names);
 /* Adds the bytes of a file that is read whole: settings and lists, not traces. False if it cannot be read or
  * has more than `most` bytes; the message begins with the path. */
 bool gt_read_small_file(const char *path, size_t most, gt_buffer *text, gt_error *error);
-
-#endif

@@ -1,8 +1,6 @@
 /* The quoting rules of POSIX shells, as far as they split a line into words. */
 #include "os/shell_words.h"
 
-#include <ctype.h>
-
 void gt_arg_list_add(gt_arena *arena, gt_arg_list *list, const char *word)
 {
     if (list->count == list->capacity) {

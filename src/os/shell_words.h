@@ -1,8 +1,7 @@
 /* Splitting and quoting words as a shell does, without running one. */
-#ifndef GT_OS_SHELL_WORDS_H
-#define GT_OS_SHELL_WORDS_H
+#pragma once
 
-#include "base/buffer.h"
+#include "base/base.h"
 
 typedef struct gt_arg_list {
     const char **items; /* in the arena, like the words */
@@ -21,5 +20,3 @@ void gt_shell_quote(gt_buffer *line, const char *word);
 /* Adds words separated by spaces. */
 void gt_shell_join(gt_buffer *line, const char *const *words, size_t count);
 const char *gt_shell_line(gt_arena *arena, const char *const *words, size_t count); /* the same, on its own */
-
-#endif

@@ -7,7 +7,6 @@
 #include "os/child.h"
 #include "os/clock.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>

@@ -1,10 +1,8 @@
 /* The supervisor runs in a copy of this program that may have had other threads. So it only uses system
  * calls: no allocation, no standard input or output. */
 #include "os/supervisor.h"
-#include "base/memory.h"
 #include "os/clock.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>

@@ -10,12 +10,10 @@
  * reach it.
  *
  * Orders go down one pipe, reports come up another one; its end is the end of the supervisor. */
-#ifndef GT_OS_SUPERVISOR_H
-#define GT_OS_SUPERVISOR_H
+#pragma once
 
 #include <signal.h>
-#include <stdbool.h>
-#include <stddef.h>
+#include "base/base.h"
 #include <sys/types.h>
 
 typedef struct gt_supervisor {
@@ -59,5 +57,3 @@ void gt_supervisor_signal(const gt_supervisor *supervisor, int number, bool all)
 
 /* Waits for the supervisor and closes the pipes. */
 void gt_supervisor_finish(gt_supervisor *supervisor);
-
-#endif

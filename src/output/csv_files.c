@@ -7,18 +7,12 @@
  * Each sheet is cut into pieces of some rows, which all threads make and which are written in order
  * (gt_pieces of file.h). */
 #include "base/guard.h"
-#include "base/memory.h"
-#include "base/number.h"
 #include "base/team.h"
 #include "compat/python_repr.h"
-#include "output/file.h"
 #include "output/text.h"
 #include "output/writers.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <math.h>
-#include <string.h>
 #include <unistd.h>
 
 /* ---- text ---- */
@@ -514,10 +508,7 @@ static bool end_job(void *state, gt_error *error)
         *error = j->error;
         ok = false;
     }
-    gt_free(j->sheets);
-    gt_free(j->places);
-    gt_free(j->singles);
-    gt_free(j);
+    gt_free_all(j->sheets, j->places, j->singles, j);
     return ok;
 }
 

@@ -12,9 +12,7 @@ void gt_dashboard_free(gt_dashboard *dashboard)
 {
     if (!dashboard) return;
     for (size_t i = 0; i < dashboard->chart_count; i++) gt_free(dashboard->charts[i].series);
-    gt_free(dashboard->charts);
-    gt_free(dashboard->cells);
-    gt_free(dashboard->widths);
+    gt_free_all(dashboard->charts, dashboard->cells, dashboard->widths);
     gt_arena_free(&dashboard->texts);
     gt_free(dashboard);
 }

@@ -10,10 +10,8 @@
  * nor what they are merged from. Charts refer to cells: of tables that are sheets of the same workbook, or of
  * the dashboard. The document repeats the cells' values in each chart, so that it can be drawn without them.
  */
-#ifndef GT_OUTPUT_DASHBOARD_H
-#define GT_OUTPUT_DASHBOARD_H
+#pragma once
 
-#include "base/memory.h"
 #include "table/table.h"
 
 /* How a cell looks. */
@@ -113,5 +111,3 @@ gt_dash_cell *gt_dashboard_add_number(gt_dashboard *dashboard, size_t row, size_
  * next one is added. One without series is not written. */
 gt_chart *gt_dashboard_add_chart(gt_dashboard *dashboard, const char *title);
 void gt_chart_add_series(gt_chart *chart, gt_chart_series series);
-
-#endif

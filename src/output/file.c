@@ -2,16 +2,10 @@
 #include "output/file.h"
 
 #include "base/guard.h"
-#include "base/memory.h"
 #include "os/paths.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
 enum { APPEND = -1 };
 
@@ -133,8 +127,7 @@ bool gt_file_close(gt_file *file, gt_error *error)
     gt_guard_remove(file);
     if (close(file->descriptor) != 0 && !file->failure && errno != EINTR) file->failure = errno;
     bool ok = !file->failure || gt_fail_writing(error, file->path, file->failure);
-    gt_free(file->buffer);
-    gt_free(file->path);
+    gt_free_all(file->buffer, file->path);
     return ok;
 }
 
@@ -255,7 +248,5 @@ void gt_temp_store_close(gt_temp_store *store)
     if (!store) return;
     if (store->map) munmap((void *)(uintptr_t)store->map, store->size);
     close(store->descriptor);
-    gt_free(store->buffer);
-    gt_free(store->path);
-    gt_free(store);
+    gt_free_all(store->buffer, store->path, store);
 }

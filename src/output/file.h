@@ -3,14 +3,9 @@
  *
  * Writes do not report failures: the first one is kept, later writes do nothing, and closing the file
  * (sealing the store) returns it. */
-#ifndef GT_OUTPUT_FILE_H
-#define GT_OUTPUT_FILE_H
+#pragma once
 
-#include "base/buffer.h"
 #include "output/output.h"
-
-#include <stddef.h>
-#include <stdint.h>
 
 /* ---- one file of a report, written through a buffer ---- */
 
@@ -138,5 +133,3 @@ bool gt_temp_store_seal(gt_temp_store *store, gt_error *error);
 /* A record, valid until the next one is read. */
 gt_str gt_temp_store_read(gt_temp_store *store, uint64_t position);
 void gt_temp_store_close(gt_temp_store *store); /* NULL does nothing */
-
-#endif

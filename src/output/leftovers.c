@@ -7,23 +7,12 @@
  * ended; if a launcher was killed with it, the parent is process 1, which in containers may never ask. On a
  * file system of several machines the process may run on another one, so files there stay for a day. */
 #include "output/leftovers.h"
-#include "base/buffer.h"
-#include "base/error.h"
 #include "base/guard.h"
-#include "base/memory.h"
 #include "os/paths.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <limits.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <time.h>
-#include <unistd.h>
 
 enum { DAY_S = 24 * 60 * 60, LEFTOVERS_MAX = 10000 };
 static const char MARK[] = ".tmp-";
@@ -135,7 +124,6 @@ void gt_leftovers_remove(gt_leftovers *leftovers, const char *folder, const char
 void gt_leftovers_free(gt_leftovers *leftovers)
 {
     for (size_t i = 0; i < leftovers->count; i++) gt_free(leftovers->names[i]);
-    gt_free(leftovers->names);
-    gt_free(leftovers->folder);
+    gt_free_all(leftovers->names, leftovers->folder);
     *leftovers = (gt_leftovers){0};
 }

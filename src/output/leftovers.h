@@ -1,9 +1,7 @@
 /* Removes hidden files that killed programs have left where a report is written again. */
-#ifndef GT_OUTPUT_LEFTOVERS_H
-#define GT_OUTPUT_LEFTOVERS_H
+#pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "base/base.h"
 
 /* The hidden files of the folder asked about last; {0} at first. */
 typedef struct gt_leftovers {
@@ -16,5 +14,3 @@ typedef struct gt_leftovers {
 /* Removes those of the file `name`, of which hidden names have the first `name_max` bytes. */
 void gt_leftovers_remove(gt_leftovers *leftovers, const char *folder, const char *name, size_t name_max);
 void gt_leftovers_free(gt_leftovers *leftovers);
-
-#endif

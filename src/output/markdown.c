@@ -2,14 +2,7 @@
  * find the column widths, and to write it. */
 #include "output/output.h"
 
-#include "base/buffer.h"
-#include "base/memory.h"
 #include "compat/python_repr.h"
-
-#include <ctype.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { HEADER_PADDING = 2 };
 

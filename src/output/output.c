@@ -7,7 +7,6 @@
  * gt_output_watch; the library does not. The list and each output on it have a lock that a signal handler can
  * take: its holder has blocked the signals in question, so the handler never waits for its own thread.
  * Outputs that are written at the same time do not wait for each other. */
-#include "base/memory.h"
 #include "procs/procs.h"
 #include "output/leftovers.h"
 #include "output/output.h"
@@ -15,17 +14,9 @@
 #include "base/guard.h"
 #include "os/paths.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { NAME_MAX_BYTES = 200 }; /* of a document's name in its temporary name */
 
@@ -192,8 +183,7 @@ static void free_created(created *item)
 {
     while (item) {
         created *older = item->older;
-        gt_free(item->path);
-        gt_free(item);
+        gt_free_all(item->path, item);
         item = older;
     }
 }
@@ -223,9 +213,7 @@ void gt_output_free(gt_output *output)
     if (output->is_listed) remove_from_list(output);
 
     for (size_t i = 0; i < output->document_count; i++) {
-        gt_free(output->documents[i].path);
-        gt_free(output->documents[i].target);
-        gt_free(output->documents[i].temporary);
+        gt_free_all(output->documents[i].path, output->documents[i].target, output->documents[i].temporary);
     }
     gt_free(output->documents);
     gt_leftovers_free(&output->leftovers);
@@ -420,8 +408,7 @@ const char *gt_output_add_file(gt_output *output, const char *path, gt_error *er
     if (number == SIZE_MAX) return NULL;
     const char *temporary = gt_output_create_file(output, number, error);
     if (!temporary) { /* it is as if it had not been added */
-        gt_free(output->documents[number].path);
-        gt_free(output->documents[number].target);
+        gt_free_all(output->documents[number].path, output->documents[number].target);
         output->document_count--;
     }
     return temporary;

@@ -9,15 +9,9 @@
  *     gt_output_free(output);
  *
  * One output is used by one thread. */
-#ifndef GT_OUTPUT_OUTPUT_H
-#define GT_OUTPUT_OUTPUT_H
+#pragma once
 
-#include "base/buffer.h"
-#include "base/error.h"
 #include "table/table_list.h"
-
-#include <stdbool.h>
-#include <stddef.h>
 
 typedef struct gt_output gt_output;
 
@@ -135,5 +129,3 @@ void gt_output_watch(const gt_output_watcher *watcher);
 /* Removes what the listed outputs have not committed. Async-signal-safe. After this no output creates
  * anything: threads that try wait for the program to end. */
 void gt_output_remove_unfinished(void);
-
-#endif

@@ -7,10 +7,8 @@
 #include "output/file.h"
 
 #include "base/guard.h"
-#include "base/memory.h"
 #include "base/team.h"
 
-#include <pthread.h>
 #include <time.h>
 
 enum {
@@ -137,8 +135,7 @@ void gt_pieces_run(const gt_pieces *pieces)
     pthread_cond_destroy(&r.freed);
     pthread_mutex_destroy(&r.lock);
     for (size_t i = 0; i < r.slot_count; i++) pieces->end(r.slots + i * pieces->slot_size);
-    gt_free(r.slots);
-    gt_free(r.states);
+    gt_free_all(r.slots, r.states);
 }
 
 size_t gt_rows_per_piece(size_t columns, size_t cells)

@@ -13,11 +13,7 @@
 #include "output/writers.h"
 
 #include "base/guard.h"
-#include "base/memory.h"
 #include "compat/python_repr.h"
-#include "output/text.h"
-
-#include <strings.h>
 
 /* ---- the file ---- */
 

@@ -1,6 +1,5 @@
 /* An SQLite file that belongs to an output: written completely, or removed with it. */
-#ifndef GT_OUTPUT_SQLITE_H
-#define GT_OUTPUT_SQLITE_H
+#pragma once
 
 #include "output/output.h"
 #include "output/text.h"
@@ -42,5 +41,3 @@ const char *gt_database_type(gt_type type);
  * call. */
 int gt_database_bind(sqlite3_stmt *insert, int parameter, const gt_table *table, size_t column, size_t row,
                      gt_buffer *scratch);
-
-#endif

@@ -2,15 +2,10 @@
  * terminal. All texts are prepared first, then the columns get their widths, then the lines are printed. */
 #include "output/terminal.h"
 
-#include "base/memory.h"
 #include "base/printing.h"
 #include "compat/python_repr.h"
 #include "procs/procs.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 

@@ -2,15 +2,9 @@
  *
  * Everything is printed to terminal->file and depends only on the arguments, so the text is the same on every
  * machine; gt_terminal_for describes a real stream. */
-#ifndef GT_OUTPUT_TERMINAL_H
-#define GT_OUTPUT_TERMINAL_H
+#pragma once
 
-#include "base/buffer.h"
 #include "table/table.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdio.h>
 
 typedef struct gt_terminal {
     FILE *file;
@@ -65,5 +59,3 @@ size_t gt_display_width(gt_str text);
 
 /* Adds the text in at most `width` cells; the middle of a longer one is replaced by "…" (or "..."). */
 void gt_display_add_cut(gt_buffer *buffer, gt_str text, size_t width, bool utf8);
-
-#endif

@@ -1,16 +1,6 @@
 /* Escaping for XML and HTML, and unique names; see text.h. */
 #include "output/text.h"
 
-#include "base/buffer.h"
-#include "base/memory.h"
-
-#include <ctype.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-#include <strings.h>
-
 /* ---- XML and HTML ---- */
 
 void gt_html_add_text(gt_buffer *page, const char *text)

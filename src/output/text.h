@@ -1,10 +1,7 @@
 /* Strings as documents need them: escaped for XML and HTML, and as unique names. */
-#ifndef GT_OUTPUT_TEXT_H
-#define GT_OUTPUT_TEXT_H
+#pragma once
 
-#include "base/buffer.h"
-
-#include <stddef.h>
+#include "base/base.h"
 
 /* The escape of a character in XML and HTML, such as "&amp;"; NULL if it needs none. Inline because it is
  * called for every byte of a workbook. */
@@ -41,5 +38,3 @@ typedef struct gt_name_set {
  * The name belongs to the set. */
 const char *gt_name_set_add(gt_name_set *names, const char *wanted, size_t max_chars);
 void gt_name_set_free(gt_name_set *names);
-
-#endif

@@ -6,14 +6,10 @@
 #include "output/file.h"
 
 #include "base/guard.h"
-#include "base/memory.h"
 #include "base/threads.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <libdeflate.h>
-#include <pthread.h>
-#include <string.h>
 #include <unistd.h>
 #include <zlib.h>
 

@@ -5,8 +5,7 @@
  *     end     gives warnings, returns the first failure and frees the writer; one after the other, in order
  *
  * Reports call gt_output_documents of output/output.h. */
-#ifndef GT_OUTPUT_WRITERS_H
-#define GT_OUTPUT_WRITERS_H
+#pragma once
 
 #include "output/file.h"
 
@@ -23,5 +22,3 @@ gt_document_writer gt_xlsx_writer_begin(gt_output *output, const gt_document *do
                                         gt_table *const *tables, size_t count);
 gt_document_writer gt_sqlite_writer_begin(gt_output *output, const gt_document *document,
                                           gt_table *const *tables, size_t count);
-
-#endif

@@ -3,10 +3,6 @@
  * done again, which is harmless. */
 #include "output/written.h"
 
-#include "base/buffer.h"
-#include "base/memory.h"
-
-#include <string.h>
 #include <sys/stat.h>
 
 static const char owner[] = "written";

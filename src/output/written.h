@@ -5,8 +5,7 @@
  *     gt_written_save(&written, &image);     ... and another time, perhaps in another process:
  *     if (gt_written_are_there(&image)) ...  no need to do the work again
  */
-#ifndef GT_OUTPUT_WRITTEN_H
-#define GT_OUTPUT_WRITTEN_H
+#pragma once
 
 #include "base/image.h"
 #include "output/output.h"
@@ -26,5 +25,3 @@ void gt_written_save(const gt_written *written, gt_image *image);
 /* Whether all files of an image have the same sizes and times. False also if the image is damaged or does not
  * say which files there are. */
 bool gt_written_are_there(const gt_image *image);
-
-#endif

@@ -6,11 +6,7 @@
  * where it begins. There are as many bins of sums as keep the table small. */
 #include "page/work_parts.h"
 
-#include "base/map.h"
-#include "base/memory.h"
 #include "schema/page.h"
-
-#include <stdlib.h>
 
 enum { SUM_ROWS_MAX = 100000 };
 
@@ -136,12 +132,7 @@ static void halve_bins(bin_sums *sums)
     *sums = halved;
 }
 
-static int by_bin(const void *left, const void *right)
-{
-    const bin_sum *a = left, *b = right;
-    if (a->bin != b->bin) return a->bin < b->bin ? -1 : 1;
-    return a->sum < b->sum ? -1 : a->sum > b->sum;
-}
+GT_ORDER_BY(by_bin, bin_sum, GT_UP(bin) GT_UP(sum))
 
 /* Returns the number of bins. */
 static size_t find_bin_sums(const gt_page_work *w, bin_sums *sums)

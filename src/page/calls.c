@@ -10,14 +10,9 @@
  * In profiles of JAX, ops have no launching op on the host, and all launches look alike; what the compiler
  * says about ops takes their place. */
 #include "page/paths.h"
-#include "page/work_parts.h"
 
-#include "base/memory.h"
 #include "compat/python_literal.h"
-#include "findings/schedule/sites.h"
 #include "schema/page.h"
-
-#include <stdlib.h>
 
 enum { CALLS_MAX = 50000 };
 
@@ -81,9 +76,7 @@ static void read_dims(call_finder *f)
     }
     gt_store_string_ids_at(s->trace->store, GT_EVENT_INPUT_DIMS, rows, count, dims);
     for (size_t i = 0; i < count; i++) f->launch_dims[launches[i]] = dims[i];
-    gt_free(rows);
-    gt_free(launches);
-    gt_free(dims);
+    gt_free_all(rows, launches, dims);
 }
 
 /* ---- raw calls ---- */
@@ -212,9 +205,7 @@ static void find_by_launches(call_finder *f)
         w->op_begins[s->op_count + i] = event != GT_NONE && begins_op(f, event);
     }
     prefer_origins(f);
-    gt_free(raw_of_point);
-    gt_free(f->launch_events);
-    gt_free(f->launch_dims);
+    gt_free_all(raw_of_point, f->launch_events, f->launch_dims);
 }
 
 /* ---- rows ---- */
@@ -255,12 +246,7 @@ typedef struct call_use {
     uint32_t call;
 } call_use;
 
-static int rarest_last(const void *left, const void *right)
-{
-    const call_use *a = left, *b = right;
-    if (a->count != b->count) return a->count > b->count ? -1 : 1;
-    return a->call < b->call ? -1 : a->call > b->call;
-}
+GT_ORDER_BY(rarest_last, call_use, GT_DOWN(count) GT_UP(call))
 
 /* Joins the rarest calls: without shapes and sites, and if that is not enough, they become unknown. */
 static void join_rarest(call_finder *f)
@@ -287,8 +273,7 @@ static void join_rarest(call_finder *f)
             w->op_call[i] = row < CALLS_MAX ? row : GT_NONE;
         }
     if (w->call_count > CALLS_MAX) w->call_count = CALLS_MAX;
-    gt_free(rows);
-    gt_free(calls);
+    gt_free_all(rows, calls);
 }
 
 /* From raw calls to rows. The call that launched a graph has no work if all its kernels have ops. */
@@ -309,10 +294,7 @@ static void make_rows(call_finder *f)
     }
     for (size_t i = 0; i < w->op_count; i++)
         if (w->op_call[i] != GT_NONE) w->op_call[i] = rows[w->op_call[i]];
-    gt_free(wanted);
-    gt_free(has_work);
-    gt_free(nodes);
-    gt_free(rows);
+    gt_free_all(wanted, has_work, nodes, rows);
 }
 
 void gt_page_find_calls(gt_page_work *w)
@@ -334,8 +316,7 @@ void gt_page_find_calls(gt_page_work *w)
     if (w->call_count > CALLS_MAX) join_rarest(&f);
     forget_rows(&f);
     gt_map_free(&f.raw_keys);
-    gt_free(f.raws);
-    gt_free(f.op_is_known);
+    gt_free_all(f.raws, f.op_is_known);
     gt_python_literals_free(f.literals);
     gt_page_paths_free(&f.paths);
 }

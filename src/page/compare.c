@@ -7,17 +7,11 @@
  * waterfall there is no common time to speak of, and the sentence says only that. */
 #include "page/front.h"
 
-#include "base/memory.h"
-#include "json/string.h"
 #include "json/writer.h"
 #include "output/terminal.h"
 #include "page/measures.h"
 #include "page/words.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
-
-#include <math.h>
-#include <string.h>
 
 enum { NAME_WIDTH = 60 };
 

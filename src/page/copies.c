@@ -6,12 +6,8 @@
  * with the least time are joined. */
 #include "page/work_parts.h"
 
-#include "base/map.h"
-#include "base/memory.h"
 #include "schema/page.h"
 #include "trace/copy_names.h"
-
-#include <stdlib.h>
 
 enum { ROWS_MAX = 2000 };
 enum { UNKNOWN = -1 };                             /* bytes */
@@ -97,14 +93,7 @@ static copy_groups find_groups(const gt_page_work *w)
 }
 
 /* The longest first. Equal ones by their strings, sizes and ids, so that the order is always the same. */
-static int by_time(const void *left, const void *right)
-{
-    const copy_group *a = left, *b = right;
-    if (a->ns != b->ns) return a->ns < b->ns ? 1 : -1;
-    if (a->bytes != b->bytes) return a->bytes < b->bytes ? 1 : -1;
-    if (a->direction != b->direction) return a->direction < b->direction ? -1 : 1;
-    return a->kind < b->kind ? -1 : a->kind > b->kind;
-}
+GT_ORDER_BY(by_time, copy_group, GT_DOWN(ns) GT_DOWN(bytes) GT_UP(direction) GT_UP(kind))
 
 static void sort_groups(copy_groups *groups)
 {

@@ -6,11 +6,7 @@
  *              be removed before it. Stretches that touch are one; the longest are kept */
 #include "page/work_parts.h"
 
-#include "base/memory.h"
 #include "schema/page.h"
-
-#include <math.h>
-#include <string.h>
 
 enum { STRETCHES_MAX = 200, PAIRS_MAX = 1000 }; /* per finding */
 
@@ -204,11 +200,5 @@ void gt_page_add_evidence(const gt_page_work *w, gt_table_list *tables)
         gt_table_list_add(tables, e.table);
     else
         gt_table_free(e.table);
-    gt_free(e.count);
-    gt_free(e.ns);
-    gt_free(e.touched);
-    gt_free(e.seen);
-    gt_free(e.head);
-    gt_free(e.items);
-    gt_free(e.values);
+    gt_free_all(e.count, e.ns, e.touched, e.seen, e.head, e.items, e.values);
 }

@@ -2,17 +2,12 @@
 #include "page/front.h"
 
 #include "analysis/serving/sheets.h"
-#include "base/memory.h"
 #include "json/writer.h"
 #include "model/arch.h"
 #include "page/measures.h"
 #include "page/words.h"
 #include "schema/page.h"
 #include "schema/sheets.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { SPARK_MAX = 1000 }; /* numbers of a spark line; of more steps, the largest of each stretch */
 

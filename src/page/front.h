@@ -1,8 +1,7 @@
 /* The facts for the first screen: a sentence, five numbers and, of one trace, the step as one bar
  * (web/README.md). They are made from sheets and from the tables of schema/page.h, so they are the same if
  * these come from an index. */
-#ifndef GT_PAGE_FRONT_H
-#define GT_PAGE_FRONT_H
+#pragma once
 
 #include "page/page.h"
 
@@ -20,5 +19,3 @@ typedef struct gt_page_comparison {
     const char *why_no_waterfall; /* NULL: there is one, or it was not asked for */
 } gt_page_comparison;
 void gt_page_add_compare_facts(const gt_page_comparison *comparison, gt_buffer *json);
-
-#endif

@@ -5,7 +5,6 @@
  * which as many events begin as fit. Events that begin in the stretch are kept. */
 #include "page/work_parts.h"
 
-#include "base/memory.h"
 #include "schema/page.h"
 
 /* ---- the stretch ---- */
@@ -50,8 +49,7 @@ static bool find_steps(const gt_page_work *w, int64_t middle, stretch *best)
         most = end - first;
         *best = part;
     }
-    gt_free(starts);
-    gt_free(before);
+    gt_free_all(starts, before);
     return most != 0;
 }
 

@@ -7,7 +7,6 @@
  * overlap. */
 #include "page/work_parts.h"
 
-#include "base/memory.h"
 #include "schema/page.h"
 
 /* ---- which events are kept ---- */
@@ -138,7 +137,6 @@ void gt_page_add_host(const gt_page_work *w, gt_table_list *tables)
     name_kinds(&f);
     for (uint32_t lane = 0; lane < w->lane_count; lane++)
         if (thread_of[lane] != GT_NO_EVENT) add_thread(&f, &s->threads[thread_of[lane]], lane);
-    gt_free(thread_of);
-    gt_free(f.open);
+    gt_free_all(thread_of, f.open);
     gt_table_list_add(tables, f.table);
 }

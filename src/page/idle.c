@@ -2,8 +2,6 @@
  * which has the site of its longest piece. Beyond ROWS_MAX rows the shortest are left out. */
 #include "page/work_parts.h"
 
-#include "base/memory.h"
-#include "findings/schedule/sites.h"
 #include "schema/page.h"
 
 enum { ROWS_MAX = 50000 };

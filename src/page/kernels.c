@@ -2,8 +2,6 @@
  * sum of their times and a histogram: quarters of powers of two are fine enough to see two modes. */
 #include "page/work_parts.h"
 
-#include "base/buffer.h"
-#include "base/memory.h"
 #include "schema/page.h"
 #include "trace/rocprof/rocprof.h"
 
@@ -47,8 +45,7 @@ static void join_shortest(gt_page_work *w)
     w->kernels[KERNELS_MAX - 1] = rest;
     w->kernel_count = KERNELS_MAX;
     for (size_t i = 0; i < w->op_count; i++) w->op_kernel[i] = rows[w->op_kernel[i]];
-    gt_free(times);
-    gt_free(rows);
+    gt_free_all(times, rows);
 }
 
 void gt_page_find_kernels(gt_page_work *w)
@@ -215,7 +212,6 @@ void gt_page_add_kernels(const gt_page_work *w, gt_table_list *tables)
         columns[MAX_NS].ints[i] = kernel->max_ns;
         add_histogram(w, &columns[HISTOGRAM], i, order + ends[i] - kernel->count);
     }
-    gt_free(order);
-    gt_free(ends);
+    gt_free_all(order, ends);
     gt_table_list_add(tables, table);
 }

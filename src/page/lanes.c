@@ -5,12 +5,7 @@
  * share the last line, and the threads with the fewest events are left out. */
 #include "page/work_parts.h"
 
-#include "base/buffer.h"
-#include "base/map.h"
-#include "base/memory.h"
 #include "schema/page.h"
-
-#include <stdlib.h>
 
 enum { LANES_MAX = 500 };
 
@@ -46,12 +41,7 @@ static int by_place(const void *left, const void *right)
     return a->stream < b->stream ? -1 : a->stream > b->stream;
 }
 
-static int by_events(const void *left, const void *right)
-{
-    const stream_use *a = left, *b = right;
-    if (a->events != b->events) return a->events > b->events ? -1 : 1;
-    return a->stream < b->stream ? -1 : a->stream > b->stream;
-}
+GT_ORDER_BY(by_events, stream_use, GT_DOWN(events) GT_UP(stream))
 
 static stream_use *list_streams(const gt_page_work *w)
 {
@@ -304,8 +294,7 @@ static void add_threads(gt_page_work *w)
         w->thread_lane[uses[i].thread] = (uint32_t)w->lane_count;
         add_lane(w, lane);
     }
-    gt_free(process_rows);
-    gt_free(uses);
+    gt_free_all(process_rows, uses);
 }
 
 void gt_page_find_lanes(gt_page_work *w)

@@ -1,8 +1,6 @@
 /* The largest of many numbers, in one pass with a heap of those kept so far, whose top is the smallest. */
 #include "page/work_parts.h"
 
-#include "base/memory.h"
-
 static void sift_down(int64_t *heap, size_t count, int64_t value)
 {
     size_t at = 0;

@@ -1,17 +1,9 @@
 /* The numbers of the first screen, from sheets and from the tables of schema/page.h. */
 #include "page/measures.h"
 
-#include "analysis/categories.h"
-#include "base/memory.h"
-#include "findings/rules.h"
 #include "page/work.h"
 #include "schema/columns.h"
 #include "schema/page.h"
-#include "schema/sheets.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const char *const kind_names[GT_PART_KINDS] = {[GT_PART_COMPUTATION] = "computation",
                                                       [GT_PART_COMMUNICATION] = "exposed_communication",
@@ -170,13 +162,7 @@ static void add_parts_of_balance(gt_page_measures *m, const gt_table *balance)
     }
 }
 
-static int by_kind_and_time(const void *a, const void *b)
-{
-    const gt_page_part *x = a, *y = b;
-    if (x->kind != y->kind) return x->kind < y->kind ? -1 : 1;
-    if (x->ns != y->ns) return x->ns > y->ns ? -1 : 1;
-    return strcmp(x->name, y->name);
-}
+GT_ORDER_BY(by_kind_and_time, gt_page_part, GT_UP(kind) GT_DOWN(ns) GT_UP_TEXT(name))
 
 /* Without the sheet balance, the parts of the steps, which do not cover a window with steps that were left
  * out. */
@@ -341,8 +327,7 @@ gt_page_measures gt_page_measures_find(const gt_page_source *source)
 
 void gt_page_measures_free(gt_page_measures *m)
 {
-    gt_free(m->parts);
-    gt_free(m->step_ns);
+    gt_free_all(m->parts, m->step_ns);
     for (int kind = 0; kind < GT_PART_KINDS; kind++) gt_free(m->step_kind_ns[kind]);
     *m = (gt_page_measures){0};
 }

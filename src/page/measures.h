@@ -2,8 +2,7 @@
  *
  * They come from the sheets of findings. Where there are none (--no_findings), they come from the tables of
  * schema/page.h alone, and what only findings know is absent. */
-#ifndef GT_PAGE_MEASURES_H
-#define GT_PAGE_MEASURES_H
+#pragma once
 
 #include "page/page.h"
 
@@ -87,5 +86,3 @@ void gt_page_add_sentence(const gt_page_measures *measures, gt_buffer *out);
 void gt_page_add_limit(const gt_page_measures *measures, gt_buffer *out);
 /* Another sentence, after a space, if the first finding is about something else than that sentence. */
 void gt_page_add_repair(const gt_page_measures *measures, gt_buffer *out);
-
-#endif

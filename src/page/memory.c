@@ -11,8 +11,6 @@
  *     slots      |         |         |     |         |         | */
 #include "page/work_parts.h"
 
-#include "base/map.h"
-#include "base/memory.h"
 #include "schema/page.h"
 #include "trace/rows.h"
 
@@ -180,7 +178,5 @@ void gt_page_add_memory(const gt_page_work *w, gt_table_list *tables)
         gt_table_list_add(tables, m.table);
     }
     gt_memory_events_free(&m.events);
-    gt_free(m.series);
-    gt_free(m.series_of);
-    gt_free(m.order);
+    gt_free_all(m.series, m.series_of, m.order);
 }

@@ -5,20 +5,13 @@
  * the team encode columns. */
 #include "page/pack.h"
 
-#include "base/buffer.h"
-#include "base/memory.h"
 #include "base/raise.h"
 #include "base/team.h"
 #include "json/string.h"
 #include "output/text.h"
 #include "table/operations.h"
-#include "table/table.h"
 
-#include <inttypes.h>
 #include <libdeflate.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 /* ---- columns ----
  *
@@ -155,8 +148,7 @@ static void encode_whole(packed_column *packed)
         packed_size(differences, packed->rows) < packed_size(plain, packed->rows))
         packed->code = 'd';
     encode_codes(packed, packed->code == 'd' ? differences : plain);
-    gt_free(differences);
-    gt_free(plain);
+    gt_free_all(differences, plain);
 }
 
 static void encode_floats(packed_column *packed)
@@ -523,11 +515,7 @@ void gt_pack_free(gt_pack *pack)
         gt_buffer_free(&pack->columns[i].bytes);
     }
     for (size_t i = 0; i < pack->known_count; i++) gt_free(pack->known[i].numbers);
-    gt_free(pack->known);
-    gt_free(pack->ranks);
-    gt_free(pack->by_rank);
-    gt_free(pack->columns);
-    gt_free(pack->tables);
+    gt_free_all(pack->known, pack->ranks, pack->by_rank, pack->columns, pack->tables);
     gt_table_list_free(&pack->copies);
     gt_interner_free(pack->strings);
     gt_buffer_free(&pack->scratch);

@@ -27,10 +27,8 @@
  *
  * Strings are the byte lengths of all in planes of their "width", then their bytes; they are valid UTF-8.
  * Those that most cells have come first. The pack is compressed as raw deflate. */
-#ifndef GT_PAGE_PACK_H
-#define GT_PAGE_PACK_H
+#pragma once
 
-#include "base/buffer.h"
 #include "table/table_list.h"
 
 typedef struct gt_pack gt_pack;
@@ -44,5 +42,3 @@ size_t gt_pack_cut_count(const gt_pack *pack);
 /* Adds the compressed pack as base64. */
 void gt_pack_write(gt_pack *pack, gt_buffer *base64);
 void gt_pack_free(gt_pack *pack);
-
-#endif

@@ -4,7 +4,6 @@
  * interprets, and packs are base64. */
 #include "page/page.h"
 
-#include "base/memory.h"
 #include "base/raise.h"
 #include "base/team.h"
 #include "json/string.h"
@@ -14,8 +13,6 @@
 #include "page/program.h"
 #include "page/words.h"
 #include "table/operations.h"
-
-#include <string.h>
 
 enum { SHEET_ROWS_MAX = 20000, STRING_BYTES_MAX = 4000 };
 
@@ -62,9 +59,7 @@ static gt_table *cut_sheet(const gt_table *sheet)
     uint32_t *kept = gt_alloc(SHEET_ROWS_MAX * sizeof *kept);
     for (size_t i = 0; i < SHEET_ROWS_MAX; i++) kept[i] = rows[places[i]];
     gt_table *cut = gt_table_copy_rows(sheet, kept, SHEET_ROWS_MAX);
-    gt_free(kept);
-    gt_free(places);
-    gt_free(rows);
+    gt_free_all(kept, places, rows);
     return cut;
 }
 

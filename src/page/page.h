@@ -11,10 +11,8 @@
  * Files: page (the document), pack (tables as compressed columns), work (the tables of a
  * schedule), and what work is made of: lanes, gpu, kernels, calls (paths), sums, bins, host; idle,
  * steps, copies, memory, evidence, peaks; categories. */
-#ifndef GT_PAGE_PAGE_H
-#define GT_PAGE_PAGE_H
+#pragma once
 
-#include "base/buffer.h"
 #include "table/table_list.h"
 
 #define GT_PAGE_SCHEMA "gputally-page/1"
@@ -54,5 +52,3 @@ typedef struct gt_page {
 
 /* Adds the whole HTML document. */
 void gt_page_make(const gt_page *page, gt_buffer *html);
-
-#endif

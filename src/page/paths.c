@@ -19,11 +19,7 @@
  * they belong to, so it must be known before: they are looked at in a second pass. */
 #include "page/paths.h"
 
-#include "base/buffer.h"
-#include "base/memory.h"
 #include "findings/schedule/names.h"
-#include "findings/schedule/sites.h"
-#include "page/work_parts.h"
 #include "schema/page.h"
 
 enum { ANNOTATIONS_MAX = 8 }; /* between an op and the function that called it */
@@ -277,9 +273,7 @@ uint32_t *gt_page_make_nodes(gt_page_work *w, const gt_page_paths *paths, const 
     for (size_t i = 1; i < paths->count; i++)
         if (paths->items[i].has_module) with[i] = without[i];
     gt_map_free(&m.numbers);
-    gt_free(names);
-    gt_free(without);
-    gt_free(forms);
+    gt_free_all(names, without, forms);
     return with;
 }
 

@@ -1,10 +1,7 @@
 /* Internal to src/page: where in the program host events happen, as paths of modules, functions, annotations
  * and ops. Many events share a path, so that what is known about a path is found out once. */
-#ifndef GT_PAGE_PATHS_H
-#define GT_PAGE_PATHS_H
+#pragma once
 
-#include "base/map.h"
-#include "findings/schedule/schedule.h"
 #include "page/work_parts.h"
 
 /* A node of the tree of paths; a parent comes before its children. */
@@ -36,5 +33,3 @@ uint32_t gt_page_paths_below(gt_page_paths *paths, uint32_t parent, uint8_t kind
 uint32_t *gt_page_make_nodes(gt_page_work *w, const gt_page_paths *paths, const uint8_t *wanted);
 
 void gt_page_add_nodes(const gt_page_work *w, gt_table_list *tables);
-
-#endif

@@ -3,10 +3,7 @@
  * names. */
 #include "page/work_parts.h"
 
-#include "base/memory.h"
 #include "schema/page.h"
-
-#include <math.h>
 
 static void add_rate(gt_table *table, const char *precision, double rate)
 {

@@ -6,7 +6,6 @@
 #include "output/text.h"
 
 #include <pthread.h>
-#include <stdlib.h>
 #include <zstd.h>
 
 #ifndef GT_PAGE_DIR

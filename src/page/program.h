@@ -1,9 +1,8 @@
 /* Internal to src/page: what of the page is the same for all traces, embedded when gputally is built
  * (cmake/Page.cmake). */
-#ifndef GT_PAGE_PROGRAM_H
-#define GT_PAGE_PROGRAM_H
+#pragma once
 
-#include "base/buffer.h"
+#include "base/base.h"
 
 gt_str gt_page_frame(void);   /* web/page.html, with @NAME@ where something is put in */
 gt_str gt_page_style(void);   /* all style sheets */
@@ -12,5 +11,3 @@ gt_str gt_page_program(void); /* all modules */
 /* Adds the content security policy: nothing but this style and this program has an effect, and nothing is
  * loaded. Workers and pictures are made from what is in the page. */
 void gt_page_add_policy(gt_buffer *out);
-
-#endif

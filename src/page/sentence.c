@@ -15,11 +15,7 @@
  * exception from that order is launch_bound, which stands after what has to be repaired before it. */
 #include "page/measures.h"
 
-#include "base/memory.h"
 #include "page/words.h"
-
-#include <ctype.h>
-#include <string.h>
 
 static const double important = 0.1; /* share of the window from which something limits the step */
 static const double most = 0.5;

@@ -14,11 +14,8 @@
 #include "page/work_parts.h"
 
 #include "analysis/serving/serving.h"
-#include "base/memory.h"
 #include "findings/exclusive.h"
 #include "schema/page.h"
-
-#include <string.h>
 
 enum { STEPS_MAX = 10000 };
 
@@ -168,8 +165,7 @@ static uint32_t main_stream(const gt_schedule *schedule, const server_spans *spa
         if (spans->of_op[i] != GT_NONE) state[spans->of_op[i]] |= schedule->ops[i].stream == main ? 2 : 1;
     for (size_t i = 0; i < spans->count; i++)
         if (state[i] == 1) main = GT_NONE;
-    gt_free(state);
-    gt_free(busy_ns);
+    gt_free_all(state, busy_ns);
     return main;
 }
 
@@ -205,9 +201,7 @@ static gpu_steps server_steps(const gt_schedule *schedule)
             if (spans.of_op[i] == last) end->end_ns = later(end->end_ns, schedule->ops[i].end_ns);
         }
     }
-    gt_free(spans.items);
-    gt_free(spans.first);
-    gt_free(spans.of_op);
+    gt_free_all(spans.items, spans.first, spans.of_op);
     return steps;
 }
 

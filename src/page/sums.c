@@ -2,11 +2,7 @@
  * ops of all devices. */
 #include "page/work_parts.h"
 
-#include "base/map.h"
-#include "base/memory.h"
 #include "schema/page.h"
-
-#include <string.h>
 
 enum { SUMS_MAX = 100000 };
 
@@ -68,9 +64,7 @@ static void join_shortest(gt_page_work *w)
     }
     for (size_t i = 0; i < w->op_count; i++) w->op_sum[i] = places[w->op_sum[i]];
     gt_map_free(&rows);
-    gt_free(times);
-    gt_free(places);
-    gt_free(sums);
+    gt_free_all(times, places, sums);
 }
 
 /* ---- categories ---- */

@@ -1,8 +1,6 @@
 /* Numbers in sentences. */
 #include "page/words.h"
 
-#include <math.h>
-
 void gt_words_add_count(gt_buffer *out, uint64_t count)
 {
     char text[32], *at = text + sizeof text;

@@ -1,8 +1,7 @@
 /* Numbers as sentences have them. */
-#ifndef GT_PAGE_WORDS_H
-#define GT_PAGE_WORDS_H
+#pragma once
 
-#include "base/buffer.h"
+#include "base/base.h"
 
 /* 1234567 gives "1,234,567". */
 void gt_words_add_count(gt_buffer *out, uint64_t count);
@@ -17,5 +16,3 @@ void gt_words_add_time(gt_buffer *out, double ns);
 /* A share in whole percent: "60 %". What is not all or nothing does not look like it: "99.7 %", "0.2 %",
  * "over 99.9 %", "under 0.1 %". */
 void gt_words_add_share(gt_buffer *out, double part, double whole);
-
-#endif

@@ -2,7 +2,6 @@
  * table made from it. */
 #include "page/work_parts.h"
 
-#include "base/memory.h"
 #include "schema/page.h"
 
 gt_page_limits gt_page_limits_default(void)
@@ -90,20 +89,9 @@ static gt_table *new_facts(const gt_page_work *w, const left_out *left)
 static void free_work(gt_page_work *w)
 {
     gt_all_devices_free(&w->devices);
-    gt_free(w->op_lane);
-    gt_free(w->op_kernel);
-    gt_free(w->op_call);
-    gt_free(w->op_sum);
-    gt_free(w->op_category);
-    gt_free(w->op_begins);
+    gt_free_all(w->op_lane, w->op_kernel, w->op_call, w->op_sum, w->op_category, w->op_begins);
     if (w->launch_ops != w->findings->launch_ops) gt_free(w->launch_ops);
-    gt_free(w->order);
-    gt_free(w->lanes);
-    gt_free(w->thread_lane);
-    gt_free(w->kernels);
-    gt_free(w->nodes);
-    gt_free(w->calls);
-    gt_free(w->sums);
+    gt_free_all(w->order, w->lanes, w->thread_lane, w->kernels, w->nodes, w->calls, w->sums);
 }
 
 void gt_page_add_work(const gt_findings *findings, const gt_page_limits *limits, gt_table_list *tables)

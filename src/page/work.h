@@ -3,11 +3,9 @@
  * A page stays small, however large the trace: up to the limits below it has every event, beyond them it has
  * bins of time, the events of a stretch, and the longer ones of the host, and says so (page_facts,
  * page_lanes). Sums by kernel, call and step are always those of all events. */
-#ifndef GT_PAGE_WORK_H
-#define GT_PAGE_WORK_H
+#pragma once
 
 #include "findings/findings.h"
-#include "table/table_list.h"
 
 typedef struct gt_page_limits {
     size_t gpu_events, host_events;
@@ -17,5 +15,3 @@ gt_page_limits gt_page_limits_default(void);
 /* Appends the tables of schema/page.h that the findings' schedule has something for. Their strings are the
  * schedule's. The interner gets new strings, so only one thread at a time may use it. */
 void gt_page_add_work(const gt_findings *findings, const gt_page_limits *limits, gt_table_list *tables);
-
-#endif

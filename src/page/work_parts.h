@@ -8,10 +8,8 @@
  *     op            schedule->ops[number]            devices.others[number - schedule->op_count]
  *
  * Rows of page_lanes, page_kernels, page_calls and page_nodes are indexes of the arrays here. */
-#ifndef GT_PAGE_WORK_PARTS_H
-#define GT_PAGE_WORK_PARTS_H
+#pragma once
 
-#include "findings/categories.h"
 #include "findings/schedule/all_devices.h"
 #include "page/work.h"
 
@@ -186,5 +184,3 @@ void gt_page_add_copies(const gt_page_work *w, gt_table_list *tables);
 void gt_page_add_memory(const gt_page_work *w, gt_table_list *tables);
 void gt_page_add_evidence(const gt_page_work *w, gt_table_list *tables);
 void gt_page_add_peaks(const gt_page_work *w, gt_table_list *tables);
-
-#endif

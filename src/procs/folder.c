@@ -5,12 +5,8 @@
 #include "index/index.h"
 #include "os/paths.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define TOP_NAME  ".gputally-parts"
 #define LOCK_NAME "lock"

@@ -7,12 +7,9 @@
  * COMMAND-KEY-2.
  * Where the file system has no locks, both use the same folder; then one of them may remove what the other
  * one needs, who does that work again. */
-#ifndef GT_PROCS_FOLDER_H
-#define GT_PROCS_FOLDER_H
+#pragma once
 
-#include "base/error.h"
-
-#include <stdint.h>
+#include "base/base.h"
 
 typedef struct gt_work_folder {
     char *path; /* NULL: there is none */
@@ -52,5 +49,3 @@ bool gt_work_folder_take_note(const char *path, uint64_t number, gt_error *text)
 
 /* The partial file of a trace. The caller frees it. */
 char *gt_work_folder_part(const char *path, const char *trace);
-
-#endif

@@ -1,8 +1,6 @@
 /* The launcher among the ancestors, by what /proc says of them; see launcher.h. */
 #include "procs/launcher.h"
-#include "base/memory.h"
 
-#include <limits.h>
 #include <unistd.h>
 
 enum { ANCESTORS_MAX = 64, PROCESSES_MAX = 1 << 24 };

@@ -4,11 +4,9 @@
  * that a training script whose first process calls gputally looks like this, too. It is a process group if
  * the launcher is an ancestor with only transparent programs in between: shells, env, numactl, apptainer and
  * the like, which every process of the launcher runs. */
-#ifndef GT_PROCS_LAUNCHER_H
-#define GT_PROCS_LAUNCHER_H
+#pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "base/base.h"
 #include <sys/types.h>
 
 /* Which library the launcher belongs to. */
@@ -54,5 +52,3 @@ typedef struct gt_library_list {
     char text[GT_LAUNCHER_LIBRARIES][640];
 } gt_library_list;
 void gt_launcher_libraries(const gt_procs_launcher *launcher, const char *named, gt_library_list *list);
-
-#endif

@@ -1,9 +1,6 @@
 /* The MPI helper of this process (helper/helper.h) and the socket to it. */
-#ifndef GT_PROCS_LINK_H
-#define GT_PROCS_LINK_H
+#pragma once
 
-#include "base/buffer.h"
-#include "base/error.h"
 #include "procs/launcher.h"
 #include "procs/wire.h"
 
@@ -28,5 +25,3 @@ int gt_link_finish(gt_procs_link *link, int timeout_ms);
 
 /* The last lines that MPI has printed, each after "MPI: ". */
 void gt_link_add_printed(const gt_procs_link *link, gt_buffer *text);
-
-#endif

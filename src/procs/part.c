@@ -1,13 +1,11 @@
 /* Partial files, in the container of indexes. */
 #include "procs/part.h"
 
-#include "base/memory.h"
 #include "commit.h"
 #include "index/build.h"
 #include "index/checksum.h"
 #include "index/container.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>

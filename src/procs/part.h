@@ -15,10 +15,8 @@
  *
  * A partial is not trusted: whoever loads the image checks what is in it, and calls gt_part_describe with
  * GT_PART_DAMAGED if that is wrong. */
-#ifndef GT_PROCS_PART_H
-#define GT_PROCS_PART_H
+#pragma once
 
-#include "base/error.h"
 #include "base/image.h"
 #include "index/identity.h"
 
@@ -70,5 +68,3 @@ bool gt_part_is_stale(const gt_part *part);
 bool gt_part_is_part(const char *path);
 /* "run/rank3.json.gtpart: damaged partial; make it again with `gputally partial`". The caller frees it. */
 char *gt_part_describe(const char *path, gt_part_state state);
-
-#endif

@@ -6,15 +6,12 @@
 #include "procs/procs.h"
 #include "procs/folder.h"
 #include "procs/state.h"
-#include "base/log.h"
 #include "base/threads.h"
 #include "os/clock.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>

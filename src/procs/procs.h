@@ -16,13 +16,9 @@
  *
  * There is one process group per process, and only the command line makes it. Without one, the functions
  * return at once and say that this process is the first. */
-#ifndef GT_PROCS_PROCS_H
-#define GT_PROCS_PROCS_H
+#pragma once
 
-#include "base/error.h"
-
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 /* ---- for the command line ---- */
 
@@ -90,5 +86,3 @@ bool gt_procs_has_kept(size_t index);
 
 /* This process cannot go on: process 0 says why, and all end. */
 _Noreturn void gt_procs_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-#endif

@@ -1,6 +1,5 @@
 /* Sharing out files; see share.h. */
 #include "procs/share.h"
-#include "base/memory.h"
 
 enum {
     BATCHES_PER_THREAD = 4, /* of what is left: the last batches are small */

@@ -6,12 +6,9 @@
  * wait.
  *
  * Nothing here knows about messages, threads or the clock: times are passed in. */
-#ifndef GT_PROCS_SHARE_H
-#define GT_PROCS_SHARE_H
+#pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 enum { GT_SHARE_BATCH_MAX = 64 }; /* files that are given out at a time */
 
@@ -42,5 +39,3 @@ typedef struct gt_share_slow {
 } gt_share_slow;
 /* False if none is under way. */
 bool gt_share_slowest(const gt_share *share, double now_s, gt_share_slow *slow);
-
-#endif

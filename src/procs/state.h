@@ -1,6 +1,5 @@
 /* The state of the process group, for procs.c and task.c. */
-#ifndef GT_PROCS_STATE_H
-#define GT_PROCS_STATE_H
+#pragma once
 
 #include "procs/procs.h"
 #include "procs/link.h"
@@ -101,5 +100,3 @@ void gt_procs_tend_task(double now_s);
 /* In process 0, if there is no task: ends all if one of the others runs another command. Waits for them, but
  * not for one that is very late. */
 void gt_procs_check_others(void);
-
-#endif

@@ -6,7 +6,6 @@
  * one waits for files that take another process too long. */
 #include "procs/folder.h"
 #include "procs/state.h"
-#include "base/log.h"
 #include "base/progress.h"
 #include "index/build.h"
 #include "index/checksum.h"

@@ -1,7 +1,6 @@
 /* What a process of a process group and its MPI helper (helper/mpi.c) send each other over their socket, and
  * what the helpers send to each other over MPI: frames, each a head and `len` bytes. */
-#ifndef GT_PROCS_WIRE_H
-#define GT_PROCS_WIRE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -35,5 +34,3 @@ typedef struct gt_wire_frame {
     gt_wire_head head;
     uint8_t bytes[GT_WIRE_BYTES_MAX];
 } gt_wire_frame;
-
-#endif

@@ -10,8 +10,6 @@
 
 #include "json/number.h"
 
-#include <math.h>
-
 #ifndef GT_REPLAY_DIR
 #define GT_REPLAY_DIR "src/replay"
 #endif

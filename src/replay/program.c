@@ -1,6 +1,5 @@
 /* Runs Python programs that call ops again, and the benchmark programs of the batch report. */
 #include "replay/replay.h"
-#include "base/log.h"
 
 #include <signal.h>
 

@@ -17,13 +17,11 @@
  *
  * Arguments may have further keys: "low" and "high", the range of a tensor's values; "sorted"; "device",
  * "cpu" or "pinned", of a tensor that is not on the GPU. */
-#ifndef GT_REPLAY_REPLAY_H
-#define GT_REPLAY_REPLAY_H
+#pragma once
 
 #include "json/writer.h"
 #include "os/child.h"
 #include "output/output.h"
-#include "table/table.h"
 #include "trace/pytorch/pytorch.h"
 
 /* ---- the IR of an op ---- */
@@ -105,5 +103,3 @@ gt_str gt_program_last_line(const gt_program_result *run); /* of the errors: Pyt
  *
  * The greatest lost_ms first. */
 gt_table *gt_replay_results(gt_str text, gt_interner *strings, gt_error *error);
-
-#endif

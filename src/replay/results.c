@@ -4,10 +4,6 @@
 
 #include "compat/python_repr.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
-#include "table/operations.h"
-
-#include <math.h>
 
 enum { NAME, DIMS, TYPES, COUNT, UID, TRACE, REPLAY, RATIO, LOST, KERNELS, NOTE };
 

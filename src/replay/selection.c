@@ -14,8 +14,6 @@
 #include "compat/python_regex.h"
 #include "json/string.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
-#include "table/operations.h"
 
 enum { ARGUMENTS = 4 };
 

@@ -12,19 +12,11 @@
 
 #include "analysis/serving/sheets.h"
 
-#include "base/memory.h"
 #include "index/index.h"
 #include "model/arch.h"
 #include "os/paths.h"
 #include "page/measures.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
-
-#include <ctype.h>
-#include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
 static const double important_pct = 5;
 static const double smallest_shown_ms = 0.005; /* rounds to 0.01 */

@@ -2,14 +2,11 @@
  *
  * All of them are made from the sheets of findings (findings/findings.h), so that they are the same whether
  * the sheets were just made or come from an index. docs/json.md describes the JSON. */
-#ifndef GT_REPORT_ANSWERS_H
-#define GT_REPORT_ANSWERS_H
+#pragma once
 
-#include "base/buffer.h"
 #include "json/writer.h"
 #include "output/output.h"
 #include "output/terminal.h"
-#include "table/table_list.h"
 
 #define GT_ANSWERS_SCHEMA "gputally-findings/1"
 
@@ -99,5 +96,3 @@ void gt_answers_add_unimportant(const gt_answers *answers, gt_buffer *out);
 /* The next item of a joined text (join_evidence in findings/sheets.c); *rest moves past it. False: no more.
  */
 bool gt_answers_next_item(gt_str *rest, gt_str *item);
-
-#endif

@@ -2,16 +2,10 @@
  * docs/json.md is its description; a change that breaks readers needs another schema name. */
 #include "report/answers.h"
 
-#include "base/memory.h"
-#include "base/number.h"
 #include "findings/schedule/sites.h"
 #include "json/string.h"
-#include "json/writer.h"
 #include "output/file.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
-
-#include <math.h>
 
 enum { TOP_SITES = 3 };
 

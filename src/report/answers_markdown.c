@@ -3,7 +3,6 @@
 #include "report/answers.h"
 
 #include "analysis/serving/sheets.h"
-#include "base/memory.h"
 #include "report/summary.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"

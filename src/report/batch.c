@@ -1,19 +1,11 @@
 /* The batch report, in the order of its sheets, and its page. */
 #include "report/batch.h"
 
-#include "analysis/collective/sheets.h"
-#include "base/buffer.h"
 #include "base/guard.h"
-#include "base/memory.h"
-#include "base/log.h"
 #include "json/writer.h"
 #include "page/page.h"
 #include "page/words.h"
 #include "report/collective.h"
-#include "schema/columns.h"
-#include "schema/sheets.h"
-
-#include <math.h>
 
 static void print_line(FILE *out, const char *line)
 {

@@ -6,15 +6,10 @@
  * nccl_implicit_sync_cat, nccl_implicit_sync_cat_detailed, nccl_all2allv (gt_batch_collective_tables). Sheets
  * without rows are omitted, except kernel_launchers, gpu_timelines, linked_and_short_kernels and
  * grouped_breakdown. */
-#ifndef GT_REPORT_BATCH_H
-#define GT_REPORT_BATCH_H
+#pragma once
 
 #include "analysis/batch/batch.h"
-#include "analysis/pytorch/sheets.h"
 #include "input/options.h"
-#include "table/table_list.h"
-
-#include <stdio.h>
 
 /* ---- what is kept of each rank ----
  * Traces are read in parallel, a few at a time, each once. */
@@ -75,5 +70,3 @@ void gt_batch_collective_tables(gt_batch_ranks *ranks, gt_table_list *tables);
 /* Adds the HTML page of the sheets: time per rank, time by group of ops, and all sheets. */
 void gt_batch_add_page(const gt_table_list *tables, size_t ranks, const char *title, const char *command,
                        gt_buffer *html);
-
-#endif

@@ -3,12 +3,8 @@
 #include "report/batch.h"
 
 #include "analysis/collective/sheets.h"
-#include "analysis/pytorch/sheets.h"
-#include "base/log.h"
-#include "base/memory.h"
 #include "input/chrome/kineto.h"
 #include "input/files.h"
-#include "schema/sheets.h"
 #include "table/image.h"
 
 /* The rows of one rank, before they are appended. */
@@ -381,10 +377,7 @@ void gt_batch_ranks_prepare(const gt_batch_request *requests, size_t count)
         end(&f.jobs[i]);
         gt_batch_ranks_free(&ranks[i]);
     }
-    gt_free(f.jobs);
-    gt_free(f.positions);
-    gt_free(paths);
-    gt_free(ranks);
+    gt_free_all(f.jobs, f.positions, paths, ranks);
 }
 
 void gt_batch_ranks_free(gt_batch_ranks *ranks)
@@ -396,8 +389,7 @@ void gt_batch_ranks_free(gt_batch_ranks *ranks)
         gt_table_free(ranks->arguments[i]);
     }
     for (size_t i = 0; i < ranks->count; i++) gt_table_free(ranks->timelines[i]);
-    gt_free(ranks->timelines);
-    gt_free(ranks->bases);
+    gt_free_all(ranks->timelines, ranks->bases);
     gt_table_list_free(&ranks->kernels);
     gt_interner_free(ranks->strings);
     *ranks = (gt_batch_ranks){0};

@@ -1,22 +1,12 @@
 /* Capture folders: execution_details.json, the files, and a few of them in memory. */
 #include "report/captures.h"
 
-#include "base/log.h"
-#include "base/map.h"
-#include "base/memory.h"
-#include "base/number.h"
 #include "base/raise.h"
 #include "compat/python_repr.h"
 #include "input/chrome/kineto.h"
 #include "json/writer.h"
 #include "os/paths.h"
 #include "output/file.h"
-#include "output/output.h"
-
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const char DETAILS[] = "execution_details.json";
 
@@ -275,9 +265,7 @@ void gt_captures_free(gt_captures *c)
     if (!c) return;
     for (size_t i = 0; i < c->loaded_count; i++) gt_graph_capture_free(c->loaded[i].capture);
     for (size_t i = 0; i < c->count; i++) gt_free(c->paths[i].path);
-    gt_free(c->files);
-    gt_free(c->paths);
-    gt_free(c);
+    gt_free_all(c->files, c->paths, c);
 }
 
 /* ---- captures in memory ---- */

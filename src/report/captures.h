@@ -3,8 +3,7 @@
  *
  * The file execution_details.json of a folder says what its capture traces are of. Without it, all of them
  * are read to find out, and it can be written, as TraceLens does. */
-#ifndef GT_REPORT_CAPTURES_H
-#define GT_REPORT_CAPTURES_H
+#pragma once
 
 #include "analysis/captures/captures.h"
 #include "input/options.h"
@@ -31,5 +30,3 @@ void gt_captures_hint(const gt_event_view *trace);
 /* Merges the captures into the trace and says how that went. False if a capture cannot be read and the
  * options say that this is an error. */
 bool gt_captures_merge_into(gt_captures *captures, gt_pytorch_linked *trace, gt_error *error);
-
-#endif

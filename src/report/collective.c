@@ -1,16 +1,8 @@
 /* The collective report: sheets are made in the order of their dependencies and then listed in the order of
  * the workbook. */
 #include "report/collective.h"
-#include "analysis/collective/sheets.h"
-#include "base/buffer.h"
-#include "base/log.h"
-#include "base/memory.h"
 #include "report/summary.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
-#include "table/operations.h"
-
-#include <string.h>
 
 enum {
     ROWS_SHOWN = 10,
@@ -62,8 +54,7 @@ static gt_table *find_shared_stragglers(const gt_collective_sync *sync, const gt
     gt_table *stragglers = offsets || shared.count < sync->count
                                ? gt_collective_stragglers(&shared, offsets)
                                : gt_table_copy_rows(of_all, rows, of_all->row_count);
-    gt_free(offsets);
-    gt_free(rows);
+    gt_free_all(offsets, rows);
     gt_collective_sync_free(&shared);
     return stragglers;
 }
@@ -208,9 +199,7 @@ bool gt_collective_tables(gt_table *rows, const gt_collective_options *options, 
     bool made = make_sync(&s, &matches, by_order_alone, options, error) &&
                 make_all2allv(&s, &matches, options, error);
     gt_collective_matches_free(&matches);
-    gt_free(s.unlike.is_shifted);
-    gt_free(s.unlike.lacks);
-    gt_free(s.is_uneven);
+    gt_free_all(s.unlike.is_shifted, s.unlike.lacks, s.is_uneven);
     if (!made) {
         free_sheets(&s);
         return false;

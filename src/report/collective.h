@@ -5,17 +5,11 @@
  * stragglers are omitted if they have no rows; the heat map also if it is not requested. With the facts of
  * whole traces, overview, findings and rank_causes (findings/ranks/ranks.h) come first, and serving_rank_steps
  * if they are of a server. */
-#ifndef GT_REPORT_COLLECTIVE_H
-#define GT_REPORT_COLLECTIVE_H
+#pragma once
 
-#include "analysis/collective/sheets.h"
-#include "analysis/hta/hta.h"
 #include "findings/ranks/ranks.h"
 #include "input/options.h"
 #include "report/extra_sheets.h"
-#include "table/table_list.h"
-
-#include <stdio.h>
 
 /* ---- reading: one trace per rank, in parallel; only the collectives are kept ---- */
 
@@ -136,5 +130,3 @@ void gt_ranks_add_page(const gt_ranks_page *page, gt_buffer *html);
 /* `stragglers` is that of gt_collective_tables. */
 void gt_collective_print_summary(FILE *out, const gt_table_list *tables, const gt_table *stragglers,
                                  int width, bool utf8);
-
-#endif

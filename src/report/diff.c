@@ -3,19 +3,9 @@
  */
 #include "report/diff.h"
 
-#include "analysis/diff/diff.h"
-#include "analysis/pytorch/sheets.h"
-#include "base/buffer.h"
-#include "base/log.h"
-#include "base/memory.h"
-#include "base/number.h"
 #include "json/string.h"
 #include "output/file.h"
 #include "report/summary.h"
-#include "schema/columns.h"
-#include "table/table.h"
-
-#include <string.h>
 
 enum {
     ROWS_SHOWN = 10,
@@ -152,8 +142,7 @@ static size_t print_tree(gt_file *file, const gt_diff_tree *tree, bool prune_non
         GT_PUSH(w.stack, w.count, w.capacity, ((pending){tree->roots[i], 0, i + 1 == tree->root_count}));
         while (w.count) write_call(&w, w.stack[--w.count]);
     }
-    gt_free(w.stack);
-    gt_free(w.lengths);
+    gt_free_all(w.stack, w.lengths);
     gt_buffer_free(&w.prefix);
     gt_buffer_free(&w.scratch);
     return w.too_deep;

@@ -6,14 +6,10 @@
  *     cpu_op_map.json, cpu_op_map_trace1.json, cpu_op_map_trace2.json    the kernels of each op
  *
  * If no kernel of either trace belongs to an op, only the tree is written. */
-#ifndef GT_REPORT_DIFF_H
-#define GT_REPORT_DIFF_H
+#pragma once
 
 #include "analysis/diff/diff.h"
 #include "output/output.h"
-#include "table/table_list.h"
-
-#include <stdio.h>
 
 typedef struct gt_diff_options {
     bool prune_non_gpu; /* omit root calls without kernels from the tree file */
@@ -34,5 +30,3 @@ bool gt_diff_write(const gt_diff *diff, gt_output *output, const char *dir, gt_e
 
 /* How much GPU time the traces have in common, and where they differ most. */
 void gt_diff_print_summary(FILE *out, const gt_diff *diff, int width, bool utf8);
-
-#endif

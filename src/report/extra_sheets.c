@@ -2,12 +2,7 @@
 #include "report/extra_sheets.h"
 
 #include "analysis/pytorch/devices.h"
-#include "base/log.h"
-#include "base/memory.h"
 #include "schema/columns.h"
-
-#include <inttypes.h>
-#include <string.h>
 
 enum { DEVICE_COLUMN = 1, PID_COLUMN = 2 }; /* after rank */
 

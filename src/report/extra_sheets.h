@@ -12,8 +12,7 @@
  * and if any trace has several devices, the column device after rank, and pid if that does not identify the
  * device. Such a trace may hold several ranks; then `rank` is that of its GPU events. With hta_times, there
  * is one set of rows per trace, as in HTA. */
-#ifndef GT_REPORT_EXTRA_SHEETS_H
-#define GT_REPORT_EXTRA_SHEETS_H
+#pragma once
 
 #include "analysis/hta/hta.h"
 #include "table/table_list.h"
@@ -34,5 +33,3 @@ bool gt_extra_are_sound(const gt_extra_sheets *sheets);
 /* Drops the column device if no trace has several devices. The caller owns the list; *sheets is empty then.
  */
 gt_table_list gt_extra_finish(gt_extra_sheets *sheets);
-
-#endif

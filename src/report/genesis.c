@@ -1,17 +1,10 @@
 /* The Genesis report: its sheets and its summary. */
 #include "report/genesis.h"
 
-#include "analysis/rocprof/genesis.h"
-#include "base/memory.h"
 #include "output/output.h"
 #include "report/pftrace.h"
 #include "report/rocprof.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
-
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { SHEET_NAME_MAX = 31, ROWS_SHOWN = 10, NAME_MAX_SHOWN = 52, NAME_CUT = 49 };
 
@@ -43,8 +36,7 @@ static bool find_steady_state(const gt_rocprof *run, const gt_genesis_options *o
     int64_t *ends = gt_store_ints(run->dispatches, GT_DISPATCH_END);
     bool found = gt_steady_state_find(starts, ends, gt_store_count(run->dispatches), options->gap_ns,
                                       options->fallback_ns, steady, error);
-    gt_free(starts);
-    gt_free(ends);
+    gt_free_all(starts, ends);
     return found;
 }
 

@@ -1,11 +1,9 @@
 /* The report of a physics simulation (Genesis) from a rocprofv3 capture: the sheets of the rocprofv3 report
  * with its own kernel categories, the timeline of the steady state, and the activity and copies of a pftrace.
  */
-#ifndef GT_REPORT_GENESIS_H
-#define GT_REPORT_GENESIS_H
+#pragma once
 
 #include "analysis/rocprof/genesis.h"
-#include "base/buffer.h"
 #include "table/table_list.h"
 #include "trace/events.h"
 #include "trace/rocprof/rocprof.h"
@@ -31,5 +29,3 @@ bool gt_genesis_tables(gt_rocprof *run, const gt_chrome *pftrace, const gt_genes
 /* genesis_summary.md */
 void gt_genesis_summary(gt_buffer *out, const gt_genesis_capture *capture, const gt_table_list *tables,
                         const gt_steady_state *steady);
-
-#endif

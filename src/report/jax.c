@@ -2,17 +2,8 @@
 #include "compat/number.h"
 #include "report/jax.h"
 
-#include "analysis/jax/sheets.h"
 #include "analysis/sheet_parts.h"
-#include "base/memory.h"
-#include "base/number.h"
-#include "base/log.h"
-#include "report/summary.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
-
-#include <inttypes.h>
-#include <string.h>
 
 enum { KERNELS_SHOWN = 10 };
 

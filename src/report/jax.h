@@ -1,15 +1,10 @@
 /* The reports of JAX profiles. String ids of the tables are those of trace->strings: the tables must be freed
  * before the trace. */
-#ifndef GT_REPORT_JAX_H
-#define GT_REPORT_JAX_H
+#pragma once
 
 #include "analysis/jax/sheets.h"
 #include "analysis/jax/llama.h"
 #include "report/summary.h"
-#include "table/table_list.h"
-#include "trace/jax/jax.h"
-
-#include <stdio.h>
 
 /* ---- performance report ----
  * Sheets: gpu_timeline, gpu_events_averages, kernel_launchers, kernel_launchers_summary,
@@ -53,5 +48,3 @@ typedef struct gt_llama_pair {
 } gt_llama_pair;
 
 void gt_llama_compare(gt_buffer *out, const gt_llama_pair *pair);
-
-#endif

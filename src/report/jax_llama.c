@@ -1,12 +1,6 @@
 /* The Markdown comparison: sizes, times per token and per layer, stages, longest kernels. */
 #include "report/jax.h"
 
-#include <inttypes.h>
-#include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-
 enum { NUMBER_MAX = 512 };
 
 static void print(gt_buffer *out, const char *format, ...) __attribute__((format(printf, 2, 3)));

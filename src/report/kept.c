@@ -1,9 +1,6 @@
 /* Reports in an index: tables, counts and messages as an image, and back. */
 #include "report/kept.h"
-#include "base/memory.h"
 #include "table/image.h"
-
-#include <string.h>
 
 static const char *const stages[GT_KEPT_STAGES] = {[GT_KEPT_READ] = "read", [GT_KEPT_MADE] = "made"};
 

@@ -3,14 +3,10 @@
  * A report depends only on the trace, the options and the program. The second time that the same report is
  * asked for, its sheets, what its summary shows of the trace, and the messages of the first time come from
  * the index, and the trace is not read. */
-#ifndef GT_REPORT_KEPT_H
-#define GT_REPORT_KEPT_H
+#pragma once
 
-#include "base/buffer.h"
-#include "base/log.h"
 #include "index/index.h"
 #include "report/summary.h"
-#include "table/table_list.h"
 
 /* Messages are repeated where they were given: when the trace is read, or when the sheets are made. */
 typedef enum gt_kept_stage { GT_KEPT_READ, GT_KEPT_MADE, GT_KEPT_STAGES } gt_kept_stage;
@@ -52,5 +48,3 @@ void gt_kept_hush(gt_kept *kept);
 bool gt_kept_wants(const gt_kept *kept);
 void gt_kept_keep(gt_kept *kept, gt_index_kind kind, const gt_table_list *tables, const gt_table_list *page,
                   const gt_summary_facts *facts);
-
-#endif

@@ -2,16 +2,9 @@
  * about where they have no effect, and described for the index. What an option changes is in the reports. */
 #include "report/report.h"
 
-#include "base/log.h"
-#include "base/memory.h"
 #include "base/memory_limit.h"
 
 #include <assert.h>
-#include <errno.h>
-#include <inttypes.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 
 typedef enum option_type {
     FLAG,
@@ -160,9 +153,8 @@ gt_report_options gt_report_options_best(void)
 
 void gt_report_options_free(gt_report_options *options)
 {
-    gt_free((void *)(uintptr_t)options->jax.keywords);
-    gt_free(options->comm_regexes);
-    gt_free(options->pytorch.eager_traces);
+    gt_free_all((void *)(uintptr_t)options->jax.keywords, options->comm_regexes,
+                options->pytorch.eager_traces);
     *options = (gt_report_options){0};
 }
 

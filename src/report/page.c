@@ -1,15 +1,8 @@
 /* The page of a report: its answers, facts, sheets and the tables of schema/page.h as one HTML document. */
 #include "report/report.h"
 
-#include "base/memory.h"
-#include "base/number.h"
 #include "os/paths.h"
 #include "page/front.h"
-#include "page/page.h"
-#include "report/answers.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 static const char *const frameworks[] = {[GT_TRACE_ROCPROF] = "rocprofv3",
                                          [GT_TRACE_PYTORCH] = "PyTorch",

@@ -4,14 +4,9 @@
 #include "json/string.h"
 #include "report/summary.h"
 
-#include "analysis/pftrace/sheets.h"
-#include "base/log.h"
-#include "base/memory.h"
-#include "base/number.h"
 #include "output/output.h"
 #include "compat/number.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
 
 enum { ROWS_SHOWN = 10 };
 

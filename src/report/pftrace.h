@@ -1,15 +1,10 @@
 /* The reports of a rocprofv3 pftrace: their sheets, Markdown and terminal summary.
  *
  * String ids of the tables are those of trace->strings: the tables must be freed before the trace. */
-#ifndef GT_REPORT_PFTRACE_H
-#define GT_REPORT_PFTRACE_H
+#pragma once
 
 #include "analysis/pftrace/sheets.h"
-#include "base/buffer.h"
 #include "table/table_list.h"
-#include "trace/events.h"
-
-#include <stdio.h>
 
 typedef struct gt_pftrace_activity_options {
     bool merge_kernels;
@@ -36,5 +31,3 @@ void gt_pftrace_activity_tables(const gt_chrome *trace, const gt_pftrace_activit
 void gt_pftrace_copy_tables(const gt_chrome *trace, bool as_tracelens, gt_table_list *tables);
 
 void gt_pftrace_print_summary(FILE *out, const gt_chrome *trace, const gt_table_list *tables);
-
-#endif

@@ -8,7 +8,6 @@
  * The arrays of the image are not used after loading. */
 #include "report/collective.h"
 
-#include "base/memory.h"
 #include "table/image.h"
 
 static const char owner[] = "rank";

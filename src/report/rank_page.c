@@ -6,20 +6,10 @@
  * waiting, in their order, and of very many ranks the ones that wait or are waited for the most. */
 #include "report/collective.h"
 
-#include "base/log.h"
-#include "base/memory.h"
-#include "json/writer.h"
 #include "page/page.h"
 #include "page/words.h"
-#include "report/answers.h"
 #include "report/report.h"
-#include "schema/columns.h"
 #include "schema/page.h"
-#include "schema/sheets.h"
-#include "table/operations.h"
-
-#include <math.h>
-#include <string.h>
 
 enum { CELLS_MAX = 512 * 512, RANKS_MAX = 1024 };
 
@@ -109,8 +99,7 @@ static void choose_ranks(waits *w)
     for (size_t i = 0; i < count; i++) weights[i] = w->ranks[i].wait_ns + w->ranks[i].blame_ns;
     uint32_t *kept = largest(weights, count, RANKS_MAX, &w->kept_ranks);
     for (size_t i = 0; i < w->kept_ranks; i++) w->ranks[kept[i]].is_kept = true;
-    gt_free(kept);
-    gt_free(weights);
+    gt_free_all(kept, weights);
 }
 
 /* False if there are no collectives at which ranks wait. */
@@ -137,8 +126,7 @@ static void free_waits(waits *w)
 {
     gt_collective_sync_free(&w->sync);
     if (w->events) gt_collective_matches_free(&w->matches);
-    gt_free(w->collective_ns);
-    gt_free(w->ranks);
+    gt_free_all(w->collective_ns, w->ranks);
 }
 
 /* ---- tables ---- */

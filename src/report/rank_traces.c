@@ -2,18 +2,9 @@
  * makes its rows and frees its events. What is kept of a rank joins that of the others in the order of the
  * ranks. */
 #include "report/collective.h"
-#include "analysis/collective/sheets.h"
-#include "base/guard.h"
-#include "base/log.h"
-#include "base/memory.h"
-#include "base/number.h"
 #include "input/chrome/kineto.h"
 #include "input/files.h"
-#include "report/extra_sheets.h"
 #include "schema/sheets.h"
-
-#include <math.h>
-#include <string.h>
 
 /* ---- one rank ---- */
 
@@ -384,18 +375,14 @@ void gt_rank_traces_read(gt_rank_traces *traces, const gt_rank_request *request)
     warn_of_apart(traces);
     check_completeness(traces);
     traces->extra = gt_extra_finish(&j.extra_sheets);
-    gt_free(j.ranks);
-    gt_free(j.rank_in_trace);
-    gt_free(j.bases);
+    gt_free_all(j.ranks, j.rank_in_trace, j.bases);
 }
 
 void gt_rank_traces_free(gt_rank_traces *traces)
 {
     for (size_t i = 0; i < traces->rank_count; i++) gt_free(traces->problems[i]);
     gt_arena_free(&traces->facts_arena);
-    gt_free(traces->problems);
-    gt_free(traces->apart_s);
-    gt_free(traces->facts);
+    gt_free_all(traces->problems, traces->apart_s, traces->facts);
     gt_table_free(traces->rows);
     gt_table_list_free(&traces->extra);
     gt_interner_free(traces->strings);

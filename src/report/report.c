@@ -2,12 +2,7 @@
 #include "report/report.h"
 
 #include "analysis/graphs/memory.h"
-#include "analysis/serving/sheets.h"
-#include "base/log.h"
-#include "base/memory.h"
 #include "base/raise.h"
-#include "base/team.h"
-#include "findings/findings.h"
 #include "findings/formats/formats.h"
 #include "input/chrome/kineto.h"
 #include "input/nsys/nsys.h"
@@ -19,11 +14,6 @@
 #include "report/collective.h"
 #include "report/pytorch/graphs.h"
 #include "report/pytorch/parts.h"
-#include "report/summary.h"
-#include "schema/sheets.h"
-
-#include <stdio.h>
-#include <string.h>
 
 /* ---- which report for which format ---- */
 
@@ -611,9 +601,7 @@ static void join_halves(pytorch_halves *halves, gt_interner *strings)
     }
     if (halves->report->kernel_categories) gt_table_use_strings(halves->report->kernel_categories, strings);
     for (size_t i = 0; i < halves->others.count; i++) gt_table_list_add(tables, halves->others.items[i]);
-    gt_free(halves->findings.items);
-    gt_free(halves->serving.items);
-    gt_free(halves->others.items);
+    gt_free_all(halves->findings.items, halves->serving.items, halves->others.items);
 }
 
 static bool make_pytorch_tables(gt_report *report, gt_error *error)

@@ -11,12 +11,9 @@
  *     ... report.tables ...
  *     gt_report_free(&report);
  */
-#ifndef GT_REPORT_REPORT_H
-#define GT_REPORT_REPORT_H
+#pragma once
 
-#include "base/log.h"
 #include "input/detect.h"
-#include "input/options.h"
 #include "input/server/server.h"
 #include "input/xla/profiles.h"
 #include "report/captures.h"
@@ -24,7 +21,6 @@
 #include "report/kept.h"
 #include "report/pytorch/pytorch.h"
 #include "report/rocprof.h"
-#include "trace/communication.h"
 
 typedef enum gt_trace_kind { GT_TRACE_ROCPROF, GT_TRACE_PYTORCH, GT_TRACE_JAX, GT_TRACE_NSYS } gt_trace_kind;
 
@@ -189,5 +185,3 @@ void gt_messages_free(gt_messages *messages);
 
 /* A text with its paths renamed; the caller frees it. */
 char *gt_message_rename_all(const char *text, const gt_message_rename *renames, size_t count);
-
-#endif

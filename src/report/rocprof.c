@@ -1,21 +1,13 @@
 /* The rocprofv3 report, in the order of its sheets, and its terminal summary. */
 #include "report/rocprof.h"
-#include "report/summary.h"
 
 #include "analysis/rocprof/sheets.h"
 #include "analysis/sheet_parts.h"
-#include "base/log.h"
-#include "base/memory.h"
-#include "base/number.h"
 #include "findings/findings.h"
-#include "output/terminal.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
 #include "table/side_by_side.h"
 #include "table/stats.h"
 #include "compat/number.h"
-
-#include <inttypes.h>
 
 /* The kernel table on the terminal: its rows, and the minimum width for all columns. */
 enum { KERNELS_SHOWN = 10, WIDE_ENOUGH = 84 };
@@ -370,8 +362,7 @@ static int64_t count_of(const gt_rocprof *run, uint64_t records, int64_t kind, i
     for (size_t i = 0; i < gt_store_count(run->stats); i++)
         if ((kinds[i] == kind || kinds[i] == second_kind) && __builtin_add_overflow(sum, counts[i], &sum))
             sum = INT64_MAX;
-    gt_free(kinds);
-    gt_free(counts);
+    gt_free_all(kinds, counts);
     return sum;
 }
 

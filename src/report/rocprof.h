@@ -6,15 +6,10 @@
  * osrt_summary), memory_copy_summary, cuda_graph_summary, nccl_messages, counters_by_kernel,
  * pc_sampling_hotspots, agent_info, process_summary. Sheets that the options exclude and extra sheets without
  * data are omitted. */
-#ifndef GT_REPORT_ROCPROF_H
-#define GT_REPORT_ROCPROF_H
+#pragma once
 
-#include "base/error.h"
 #include "report/summary.h"
-#include "table/table_list.h"
 #include "trace/rocprof/rocprof.h"
-
-#include <stdio.h>
 
 typedef struct gt_rocprof_options {
     bool kernel_summary;     /* kernel_summary and kernel_summary_by_category */
@@ -60,5 +55,3 @@ void gt_rocprof_print_counts(FILE *out, const gt_summary_facts *facts);
  * run. */
 void gt_rocprof_print_summary(FILE *out, const gt_summary_facts *facts, const gt_comm_kernels *communication,
                               const gt_table_list *tables, int width, bool utf8);
-
-#endif

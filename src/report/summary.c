@@ -1,15 +1,10 @@
 /* Parts that the terminal summaries of several reports share. */
 #include "report/summary.h"
-#include "base/memory.h"
 #include "schema/columns.h"
-
-#include <stdint.h>
-#include <stdio.h>
 
 void gt_summary_facts_free(gt_summary_facts *facts)
 {
-    gt_free(facts->communication);
-    gt_free(facts->left_out);
+    gt_free_all(facts->communication, facts->left_out);
     *facts = (gt_summary_facts){0};
 }
 

@@ -1,6 +1,5 @@
 /* Parts that the terminal summaries of several reports share. */
-#ifndef GT_REPORT_SUMMARY_H
-#define GT_REPORT_SUMMARY_H
+#pragma once
 
 #include "output/terminal.h"
 #include "table/table_list.h"
@@ -48,5 +47,3 @@ void gt_summary_parts(const gt_terminal *terminal, const gt_table_list *tables, 
 /* Prints the first rows, and the number of the remaining rows. */
 void gt_summary_rows(const gt_terminal *terminal, const gt_table *table, const gt_terminal_column *columns,
                      size_t column_count, size_t max_rows);
-
-#endif

@@ -3,9 +3,9 @@
  * The name of a handle is that of the column in capitals: (%) is PCT, (µs) is US, / is PER. If two names
  * differ only in case or punctuation, the handle of the less common one also names its sheet, or ends in
  * TITLE if the name is capitalized ("count" and "Count"). */
-#ifndef GT_SCHEMA_COLUMNS_H
-#define GT_SCHEMA_COLUMNS_H
+#pragma once
 
+#include "schema/sheets.h"
 #include "table/operations.h"
 
 /* ---- Several reports ---- */
@@ -1000,5 +1000,3 @@
     GT_AGGREGATE(column, MEAN), GT_AGGREGATE(column, MEDIAN), GT_AGGREGATE(column, STD),                     \
     GT_AGGREGATE(column, MIN), GT_AGGREGATE(column, MAX)
 /* clang-format on */
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Times are integer nanoseconds since the first event of the trace (columns `start`, `launch`), durations are
  * `ns`. A column that refers to a row of another table is named after it and is null where there is none. */
-#ifndef GT_SCHEMA_PAGE_H
-#define GT_SCHEMA_PAGE_H
+#pragma once
 
 #include "table/table.h"
 
@@ -213,5 +212,3 @@
  * `before` of the first one of the page). */
 #define GT_SHEET_PAGE_CHANGES GT_SHEET("page_changes")
 #define GT_COL_PAGE_BEFORE    GT_COL("before")
-
-#endif

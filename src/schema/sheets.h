@@ -1,8 +1,7 @@
 /* The names of all sheets, each spelled once: GT_SHEET_GPU_TIMELINE is the handle of "gpu_timeline".
  *
  * Intermediate tables have names too, because error messages show them. */
-#ifndef GT_SCHEMA_SHEETS_H
-#define GT_SCHEMA_SHEETS_H
+#pragma once
 
 #include "table/table.h"
 
@@ -279,5 +278,3 @@
 
 #define GT_SHEET_RESULT GT_SHEET("result") /* of a statement */
 #define GT_SHEET_TABLES GT_SHEET("tables") /* that a statement may name */
-
-#endif

@@ -4,7 +4,6 @@
  * members are padding. */
 #include "stream/unpack.h"
 #include "stream/inflate.h"
-#include "base/memory.h"
 
 #include <libdeflate.h>
 
@@ -45,8 +44,7 @@ static void gzip_end(gt_unpacker *unpacker)
 {
     gzip_unpacker *z = (gzip_unpacker *)unpacker;
     gt_feed_end(&z->feed);
-    gt_free(z->inflate);
-    gt_free(z);
+    gt_free_all(z->inflate, z);
 }
 
 static const char *gzip_damage(const gt_unpacker *unpacker)

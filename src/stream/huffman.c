@@ -2,8 +2,6 @@
  * its index share second tables after it. */
 #include "stream/huffman.h"
 
-#include <string.h>
-
 #define ENTRY(value, extra_bits) ((uint32_t)(value) << GT_ENTRY_VALUE_SHIFT | (extra_bits))
 #define NOT_A_CODE               (ENTRY(0, 0) | GT_ENTRY_STOP)
 #define LITERALS_1(n)            ENTRY(n, 0) | GT_ENTRY_LITERAL

@@ -2,11 +2,9 @@
  *
  * A table is indexed by the next bits of input. One entry says all there is to do: the literal, or two of
  * them, or the base of a length or distance, and how many bits that takes. */
-#ifndef GT_STREAM_HUFFMAN_H
-#define GT_STREAM_HUFFMAN_H
+#pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "base/base.h"
 
 /* An entry: bits 0-7 how many input bits to drop, 8-11 how many of them are the code (for a pair: the first
  * literal's), 12-15 flags, 16-31 the value. */
@@ -45,5 +43,3 @@ enum {
 bool gt_huffman_code_lengths(uint32_t table[1 << GT_CODE_LENGTH_TABLE_BITS], const uint8_t *lengths);
 bool gt_huffman_litlens(uint32_t table[GT_LITLEN_TABLE_SIZE], const uint8_t *lengths, unsigned symbols);
 bool gt_huffman_distances(uint32_t table[GT_DISTANCE_TABLE_SIZE], const uint8_t *lengths, unsigned symbols);
-
-#endif

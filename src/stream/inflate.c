@@ -5,8 +5,6 @@
 #include "stream/inflate.h"
 #include "stream/huffman.h"
 
-#include <string.h>
-
 static const uint8_t code_length_order[GT_CODE_LENGTH_SYMBOLS] = {16, 17, 18, 0, 8,  7, 9,  6, 10, 5,
                                                                   11, 4,  12, 3, 13, 2, 14, 1, 15};
 

@@ -8,12 +8,9 @@
  *
  * zlib is slower than both, and libdeflate, which is as fast, needs the whole file in memory.
  * gt_inflater_best() makes the choice. */
-#ifndef GT_STREAM_INFLATE_H
-#define GT_STREAM_INFLATE_H
+#pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 enum {
     GT_INFLATE_HISTORY = 32 * 1024, /* the furthest that a copy reaches back */
@@ -54,5 +51,3 @@ static inline const gt_inflater *gt_inflater_best(void)
     return &gt_inflater_own;
 #endif
 }
-
-#endif

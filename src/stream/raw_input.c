@@ -3,10 +3,8 @@
  * than page faults. */
 #include "stream/raw_input.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

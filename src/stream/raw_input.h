@@ -1,12 +1,9 @@
 /* The bytes of a trace as they are stored: in a file, in a pipe, or in memory. */
-#ifndef GT_STREAM_RAW_INPUT_H
-#define GT_STREAM_RAW_INPUT_H
+#pragma once
 
-#include "base/error.h"
+#include "base/base.h"
 
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 
 enum { GT_STORED_HEAD = 4 }; /* bytes that identify the compression */
 
@@ -39,5 +36,3 @@ bool gt_raw_input_read(gt_raw_input *stored, uint8_t *out, size_t room, size_t *
 
 /* Makes a read that waits for a pipe on another thread return as if the end were reached. */
 void gt_raw_input_stop(gt_raw_input *stored);
-
-#endif

@@ -245,8 +245,7 @@ gt_stream *gt_stream_open_blocks(const char *path, size_t block, gt_error *error
     gt_stream *stream = gt_alloc_zero(1, sizeof *stream);
     stream->path = gt_strdup(path);
     if (!gt_raw_input_open(&stream->stored, stream->path, error)) {
-        gt_free(stream->path);
-        gt_free(stream);
+        gt_free_all(stream->path, stream);
         return NULL;
     }
     begin(stream, block);
@@ -320,8 +319,7 @@ void gt_stream_close(gt_stream *stream)
     gt_guard_remove(stream);
     gt_stream_finish(stream);
     gt_raw_input_close(&stream->stored);
-    gt_free(stream->path);
-    gt_free(stream);
+    gt_free_all(stream->path, stream);
 }
 
 static void write_pad(uint8_t *end)

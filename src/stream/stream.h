@@ -4,11 +4,9 @@
  * Compression is recognised by the first bytes, never by the file name. Compressed input is inflated on a
  * thread of its own while the caller works on the previous block (read-ahead). Blocks come in order in
  * buffers that are reused, so memory does not grow with the file. */
-#ifndef GT_STREAM_STREAM_H
-#define GT_STREAM_STREAM_H
+#pragma once
 
-#include "base/buffer.h"
-#include "base/error.h"
+#include "base/base.h"
 
 enum {
     GT_STREAM_PAD = 256,          /* readable bytes after each block: two '"', then zeros */
@@ -73,5 +71,3 @@ const char *gt_stream_damage(const gt_stream *stream);
 /* Frees the buffers of a stream that was read to the end of what is wanted, before work that needs memory
  * itself. From then on it has ended, and only questions about the file may be asked. */
 void gt_stream_finish(gt_stream *stream);
-
-#endif

@@ -1,7 +1,6 @@
 /* The feed of a decompressor: unused bytes move to the front of the buffer, and the rest of it is refilled.
  */
 #include "stream/unpack.h"
-#include "base/memory.h"
 
 void gt_feed_begin(gt_feed *feed, gt_raw_input *stored)
 {

@@ -2,8 +2,7 @@
  *
  * A decompressor takes stored bytes from a feed, which it can look at, use up and refill, and writes text to
  * wherever its caller wants it. */
-#ifndef GT_STREAM_UNPACK_H
-#define GT_STREAM_UNPACK_H
+#pragma once
 
 #include "stream/raw_input.h"
 
@@ -51,5 +50,3 @@ typedef struct gt_unpacker_kind {
 } gt_unpacker_kind;
 
 extern const gt_unpacker_kind gt_unpack_gzip, gt_unpack_zstd;
-
-#endif

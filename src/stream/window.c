@@ -1,6 +1,5 @@
 /* The window: blocks of a range of the file's stream, each beginning with the end of the previous one. */
 #include "stream/window.h"
-#include "base/log.h"
 #include "base/progress.h"
 
 #include <sys/mman.h>

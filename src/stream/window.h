@@ -3,8 +3,7 @@
  *
  * Of a plain file, one block is in memory at a time. Input that cannot be read at any place (compressed
  * input, a pipe) is held completely in memory, and pages that are no longer needed can be released. */
-#ifndef GT_STREAM_WINDOW_H
-#define GT_STREAM_WINDOW_H
+#pragma once
 
 #include "stream/stream.h"
 
@@ -30,5 +29,3 @@ bool gt_window_show(gt_window *window, uint64_t offset, size_t want, gt_str *sho
 
 /* [begin, end) will not be needed again. */
 void gt_window_forget(gt_window *window, uint64_t begin, uint64_t end);
-
-#endif

@@ -6,8 +6,6 @@
 #include "output/output.h"
 #include "report/compare/compare.h"
 
-#include <limits.h>
-
 /* One rank of the runs that differ in one axis only. */
 typedef struct comparison_task {
     size_t axis, first, end; /* the runs in the job's order */

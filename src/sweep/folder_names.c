@@ -1,7 +1,6 @@
 /* Takes names of folders apart. */
 #include "sweep/folder_names.h"
 
-#include <ctype.h>
 #include <sys/stat.h>
 
 enum { DIGITS_MAX = 9 };

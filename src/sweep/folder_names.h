@@ -1,8 +1,7 @@
 /* The names that `sweep run` gives to folders: which axis and value they stand for. */
-#ifndef GT_SWEEP_FOLDER_NAMES_H
-#define GT_SWEEP_FOLDER_NAMES_H
+#pragma once
 
-#include "base/memory.h"
+#include "base/base.h"
 
 #include <sys/types.h>
 
@@ -40,5 +39,3 @@ typedef struct gt_folder_chain {
 } gt_folder_chain;
 /* False if the folder cannot be read or the walk is in it already. */
 bool gt_folder_enter(gt_folder_chain *chain, const gt_folder_chain *above, const char *path);
-
-#endif

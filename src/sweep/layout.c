@@ -2,13 +2,8 @@
  * `sweep run` gives them. A walk goes only into folders with such names, so a folder with other things is not
  * searched. */
 #include "sweep/layout.h"
-#include "base/log.h"
-#include "base/number.h"
 #include "os/paths.h"
 #include "sweep/record.h"
-
-#include <limits.h>
-#include <math.h>
 
 enum { AXES_MAX = 32, VISITED_MAX = 100000, NAMES_SHOWN = 8 };
 

@@ -14,12 +14,8 @@
  *         for (size_t a = 0; a < sweep.axis_count; a++)
  *             printf("%s=%s\n", sweep.axes[a].name, sweep.configs[i].values[a].value);
  */
-#ifndef GT_SWEEP_LAYOUT_H
-#define GT_SWEEP_LAYOUT_H
+#pragma once
 
-#include "base/error.h"
-#include "base/interner.h"
-#include "base/map.h"
 #include "sweep/folder_names.h"
 #include "sweep/status.h"
 
@@ -131,5 +127,3 @@ gt_sweep_traces gt_sweep_rocprof_traces(const char *config_folder, bool by_pid);
  * as after several runs, the last one in byte order, which is the latest: their names are times. */
 gt_sweep_traces gt_sweep_jax_traces(const char *config_folder);
 void gt_sweep_traces_free(gt_sweep_traces *traces);
-
-#endif

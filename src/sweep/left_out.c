@@ -1,6 +1,5 @@
 /* Which runs of a sweep are not analysed: those that did not end well, and those of another command than the
  * newest. Each kind is named in one warning. */
-#include "base/log.h"
 #include "sweep/layout.h"
 #include "sweep/record.h"
 

@@ -1,7 +1,6 @@
 /* Reads each trace twice: the first pass classifies processes as GPU or CPU by the categories of their
  * events, the second copies the events. */
 #include "sweep/merge.h"
-#include "base/log.h"
 #include "os/paths.h"
 #include "output/file.h"
 #include "sweep/layout.h"

@@ -4,8 +4,7 @@
  * The GPU of rank R is process 1000 R, its CPU process 1000 R + 500. Threads are numbered from 0 in the order
  * of appearance, and names start with "[R<R>] ". CPU ops and Python's own events are dropped. Traces are
  * streamed, each of them twice. */
-#ifndef GT_SWEEP_MERGE_H
-#define GT_SWEEP_MERGE_H
+#pragma once
 
 #include "output/output.h"
 
@@ -31,5 +30,3 @@ typedef struct gt_merge_options {
  * cannot be read and skips them. Prints the number of written events unless quiet. */
 bool gt_merge_ranks(gt_output *output, const char *path, const gt_merge_traces *traces,
                     const gt_merge_options *options, uint64_t *events, gt_error *error);
-
-#endif

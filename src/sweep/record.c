@@ -1,6 +1,5 @@
 /* Reads sweep.json into a tree and finds its points by their folders. */
 #include "sweep/record.h"
-#include "base/log.h"
 #include "os/paths.h"
 #include "sweep/folder_names.h"
 #include "sweep/tasks.h"

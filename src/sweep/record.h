@@ -1,7 +1,6 @@
 /* Reading sweep.json, in which `sweep run` records the axes of a sweep and each run with its outcome. Files
  * of older versions, without axes, are read too. */
-#ifndef GT_SWEEP_RECORD_H
-#define GT_SWEEP_RECORD_H
+#pragma once
 
 #include "json/values.h"
 
@@ -25,5 +24,3 @@ void gt_sweep_record_free(gt_sweep_record *record);
 
 /* The point with this place; MISSING if there is none. `record` may be NULL. */
 const gt_value *gt_sweep_record_point(const gt_sweep_record *record, const char *place);
-
-#endif

@@ -2,17 +2,13 @@
  * across thread settings. */
 #include "sweep/report.h"
 #include "base/memory_limit.h"
-#include "base/number.h"
 #include "procs/procs.h"
 #include "input/chrome/kineto.h"
 #include "input/files.h"
 #include "input/rocprof/rocprof.h"
-#include "os/paths.h"
-#include "output/file.h"
 #include "report/collective.h"
 #include "report/pytorch/pytorch.h"
 #include "report/rocprof.h"
-#include "schema/sheets.h"
 #include "sweep/decide/decide.h"
 #include "sweep/report_job.h"
 

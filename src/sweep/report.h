@@ -8,8 +8,7 @@
  * Traces are read once, several at a time, and are never moved or changed. Reports of runs that have not
  * changed since the last time are left as they are (sweep/cache). What `decide` measures is kept on the way,
  * so that it need not read the traces again. */
-#ifndef GT_SWEEP_REPORT_H
-#define GT_SWEEP_REPORT_H
+#pragma once
 
 #include "sweep/cache/cache.h"
 #include "sweep/layout.h"
@@ -83,5 +82,3 @@ void gt_single_run_free(gt_single_run *run);
  * options apply. */
 bool gt_single_run_report(const gt_single_run *run, const char *folder, gt_sweep_report_options options,
                           gt_sweep_totals *totals, gt_error *error);
-
-#endif

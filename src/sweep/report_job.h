@@ -1,6 +1,5 @@
 /* `sweep report` while it runs, for report.c, report_end.c and report_image.c. */
-#ifndef GT_SWEEP_REPORT_JOB_H
-#define GT_SWEEP_REPORT_JOB_H
+#pragma once
 
 #include "output/written.h"
 #include "sweep/report.h"
@@ -61,5 +60,3 @@ char *gt_report_task_key(const gt_report_job *job);
 /* One line for all settings that lack the same: a sweep has many of them. */
 void gt_report_warn_without_collectives(const gt_report_job *job);
 void gt_report_warn_missing_ranks(const gt_report_job *job);
-
-#endif

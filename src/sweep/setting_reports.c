@@ -1,13 +1,9 @@
 /* Finds the reports of a sweep and reads their sheets. */
 #include "sweep/setting_reports.h"
-#include "base/log.h"
 #include "base/many.h"
-#include "base/number.h"
 #include "compat/number.h"
 #include "os/paths.h"
 #include "schema/columns.h"
-
-#include <math.h>
 
 /* ---- sheets ---- */
 

@@ -3,8 +3,7 @@
  *
  * TraceLens writes numbers with 16 digits, gputally writes all digits. Numbers are rounded to 16 digits when
  * they are read, so that reports of both give the same results. */
-#ifndef GT_SWEEP_SETTING_REPORTS_H
-#define GT_SWEEP_SETTING_REPORTS_H
+#pragma once
 
 #include "input/sheets/sheets.h"
 #include "schema/sheets.h"
@@ -93,5 +92,3 @@ uint32_t gt_report_grid_find(const gt_report_grid *grid, gt_col name);
 uint32_t gt_sheet_cell_as_string(const gt_sheet_cell *cell, gt_interner *strings);
 /* A cell as converted by Python's float; NaN if it is not a number. */
 double gt_sheet_cell_as_number(const gt_sheet_cell *cell);
-
-#endif

@@ -3,8 +3,6 @@
 #include "os/paths.h"
 #include "sweep/compare/compare.h"
 
-#include <limits.h>
-
 static bool has_traces(const char *folder)
 {
     gt_sweep_traces traces = gt_sweep_traces_in(folder);

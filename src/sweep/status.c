@@ -1,8 +1,6 @@
 /* Names of outcomes, as in sweep.json. */
 #include "sweep/status.h"
 
-#include <string.h>
-
 const char *const gt_run_status_names[] = {"PENDING", "SUCCESS",     "FAILED", "TIMEOUT",
                                            "SKIPPED", "INTERRUPTED", "UNKNOWN"};
 

@@ -1,8 +1,7 @@
 /* How runs of a sweep end. */
-#ifndef GT_SWEEP_STATUS_H
-#define GT_SWEEP_STATUS_H
+#pragma once
 
-#include <stdbool.h>
+#include "base/base.h"
 
 typedef enum gt_run_status {
     GT_RUN_PENDING, /* not started, or the sweep was killed during it */
@@ -18,5 +17,3 @@ extern const char *const gt_run_status_names[];
 gt_run_status gt_run_status_named(const char *name);
 /* Whether the run is known not to have ended well: its traces may be missing, cut off or wrong. */
 bool gt_run_has_failed(gt_run_status status);
-
-#endif

@@ -1,7 +1,6 @@
 /* Reads the files of submissions, and merges them into sweep.json's points. An attempt has the key `task`,
  * "STAMP/<task>.<restart>", in sweep.json, so that it is added only once. */
 #include "sweep/tasks.h"
-#include "base/log.h"
 #include "os/paths.h"
 #include "run/plan/context.h"
 

@@ -18,8 +18,7 @@
  *
  * A task is the number of a run in the submission; task 1200 is the 200th of the second array if an array may
  * have 1000. SLURM starts a task again after its node failed: restart is 0 at first. */
-#ifndef GT_SWEEP_TASKS_H
-#define GT_SWEEP_TASKS_H
+#pragma once
 
 #include "json/values.h"
 #include "sweep/status.h"
@@ -60,5 +59,3 @@ gt_submission *gt_submission_read(gt_arena *arena, const char *root, const char 
  * which must be a list; NULL: not known. */
 const gt_value *gt_tasks_merge(gt_arena *arena, const char *root, const gt_value *record,
                                const char *const *places);
-
-#endif

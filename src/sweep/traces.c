@@ -4,9 +4,6 @@
 #include "input/rocprof/rocprof.h"
 #include "os/paths.h"
 
-#include <ctype.h>
-#include <sys/stat.h>
-
 enum { DEPTH_MAX = 8, FOLDER_FORMS = 3 };
 
 /* ---- names ---- */

@@ -2,8 +2,6 @@
 #include "table/column.h"
 #include "base/guard.h"
 
-#include <math.h>
-
 static const size_t cell_bytes[] = {
     [GT_TYPE_INT] = sizeof(int64_t),  [GT_TYPE_FLOAT] = sizeof(double), [GT_TYPE_STRING] = sizeof(uint32_t),
     [GT_TYPE_BOOL] = sizeof(uint8_t), [GT_TYPE_LIST] = sizeof(size_t),
@@ -20,11 +18,7 @@ void gt_column_free(gt_column *column)
     if (column->items) gt_column_free(column->items);
     gt_free(column->items);
     if (!column->is_lent) gt_free(column->ints); /* or whichever array of the union is used */
-    gt_free(column->nulls);
-    gt_free(column->shown);
-    gt_free(column->name);
-    gt_free(column->over);
-    gt_free(column->under);
+    gt_free_all(column->nulls, column->shown, column->name, column->over, column->under);
 }
 
 void gt_column_reserve(gt_column *column, size_t cells)

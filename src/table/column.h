@@ -2,8 +2,7 @@
  *
  * A column does not know how many rows it has; its table does. Its arrays have room for `capacity` cells, and
  * the null marks of cells after the last row are 0. */
-#ifndef GT_TABLE_COLUMN_H
-#define GT_TABLE_COLUMN_H
+#pragma once
 
 #include "table/table.h"
 
@@ -39,5 +38,3 @@ void gt_table_drop_source(gt_table *table);
 /* Sorts 64-bit keys, each with a row number, stably and in ascending order. `keys` is used as work space: on
  * return it holds the sorted keys only if keep_keys. */
 void gt_radix_sort(uint64_t *keys, uint32_t *rows, size_t count, bool keep_keys);
-
-#endif

@@ -10,8 +10,6 @@
  * smooth, so Gauss-Legendre rules on a few panels are enough. */
 #include "table/distributions.h"
 
-#include <math.h>
-
 /* ---- incomplete beta function ---- */
 
 /* Lentz's method. Converges in some 10 + sqrt(max(a, b)) steps where x < (a + 1) / (a + b + 2). */

@@ -2,10 +2,9 @@
  * range of Tukey's test. Degrees of freedom may be fractions, as those of Welch's test are.
  *
  * Each function returns NaN if an argument is NaN or outside of its range. */
-#ifndef GT_TABLE_DISTRIBUTIONS_H
-#define GT_TABLE_DISTRIBUTIONS_H
+#pragma once
 
-#include <stddef.h>
+#include "base/base.h"
 
 /* The regularized incomplete beta function I_x(a, b), from which the first three follow. a, b > 0. */
 double gt_beta_share(double a, double b, double x);
@@ -21,5 +20,3 @@ double gt_fisher_p(double f, double freedom, double error_freedom);
  * `range` standard errors of one mean, if that error was estimated with so many degrees of freedom. count >=
  * 2, freedom >= 1; with two means this is gt_student_p(range / sqrt(2), freedom). About 1e-7 accurate. */
 double gt_studentized_range_p(double range, size_t count, double freedom);
-
-#endif

@@ -10,8 +10,6 @@
 #include "base/guard.h"
 #include "base/team.h"
 
-#include <math.h>
-
 /* ---- aggregates ---- */
 
 /* A column that aggregates are computed from, and what has been computed so far. */
@@ -73,10 +71,7 @@ static void summarize(const job *j, source *s)
 
 static void source_free(source *s)
 {
-    gt_free(s->widened);
-    gt_free(s->ints);
-    gt_free(s->wide_sums);
-    gt_free(s->floats);
+    gt_free_all(s->widened, s->ints, s->wide_sums, s->floats);
 }
 
 /* ---- the first loops: summaries, and the rows that cells are taken from ---- */
@@ -330,8 +325,7 @@ static void make_aggregates(job *j, const gt_aggregate *aggregates, size_t count
     }
     gt_parallel_each(count, end_step, j);
     for (size_t c = 0; c < table->column_count; c++) source_free(&sources[c]);
-    gt_free(sources);
-    gt_free(j->steps);
+    gt_free_all(sources, j->steps);
 }
 
 gt_table *gt_table_group(const gt_table *table, const gt_col *keys, size_t key_count,

@@ -1,8 +1,6 @@
 /* Statistics per group, in the order of the rows. Compiled without fused multiply-add, like stats.c. */
 #include "table/stats.h"
 
-#include <math.h>
-
 /* ---- count, sum, least and greatest ---- */
 
 bool gt_group_ints(const gt_groups *groups, const int64_t *values, const uint8_t *nulls,
@@ -106,8 +104,7 @@ void gt_group_medians(const gt_groups *groups, gt_numbers values, double *median
         medians[g] = gt_median_in_place(by_group + begin, ends[g] - begin);
         begin = ends[g];
     }
-    gt_free(by_group);
-    gt_free(ends);
+    gt_free_all(by_group, ends);
 }
 
 /* ---- rows ---- */

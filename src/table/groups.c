@@ -10,8 +10,6 @@
 #include "table/operations.h"
 #include "base/guard.h"
 
-#include <math.h>
-
 enum {
     BLOCK_ROWS = 512,     /* rows whose codes are computed at a time, so that they stay in the L1 cache */
     FIRST_SLOT_BITS = 12, /* initial size of a hash table */
@@ -53,8 +51,7 @@ static numbering numbering_new(uint64_t code_bound, size_t row_count)
 
 static void numbering_free(numbering *numbers)
 {
-    gt_free(numbers->direct);
-    gt_free(numbers->slots);
+    gt_free_all(numbers->direct, numbers->slots);
 }
 
 static inline uint64_t hash_of(uint64_t code)
@@ -371,8 +368,7 @@ gt_groups gt_groups_split(const gt_groups *groups, const gt_column *column, cons
 
 void gt_groups_free(gt_groups *groups)
 {
-    gt_free(groups->of_row);
-    gt_free(groups->first_row);
+    gt_free_all(groups->of_row, groups->first_row);
     *groups = (gt_groups){0};
 }
 
@@ -399,7 +395,6 @@ gt_group_rows gt_group_rows_find(const gt_groups *groups)
 
 void gt_group_rows_free(gt_group_rows *rows)
 {
-    gt_free(rows->begins);
-    gt_free(rows->rows);
+    gt_free_all(rows->begins, rows->rows);
     *rows = (gt_group_rows){0};
 }

@@ -1,8 +1,6 @@
 /* Tables as one sequence of bytes: per table its name and counts, then its columns, each with a head, its
  * names and its arrays. A LIST column is followed by the column of its elements. */
 #include "table/image.h"
-#include "base/buffer.h"
-#include "table/column.h"
 
 enum { MAX_DEPTH = 8 }; /* of lists in lists */
 

@@ -1,6 +1,5 @@
 /* Tables as an image (base/image.h), and back. */
-#ifndef GT_TABLE_IMAGE_H
-#define GT_TABLE_IMAGE_H
+#pragma once
 
 #include "base/image.h"
 #include "table/table.h"
@@ -14,5 +13,3 @@ void gt_tables_save(gt_table *const *tables, size_t count, gt_interner *strings,
  * those that were loaded from the same image. */
 bool gt_tables_load(const gt_image *image, gt_interner *strings, void (*add)(void *context, gt_table *table),
                     void *context);
-
-#endif

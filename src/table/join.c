@@ -26,8 +26,7 @@ static members members_new(const uint32_t *group_of_row, size_t row_count, size_
 
 static void members_free(members *m)
 {
-    gt_free(m->rows);
-    gt_free(m->ends);
+    gt_free_all(m->rows, m->ends);
 }
 
 static const uint32_t *members_of(const members *m, size_t group, size_t *count)
@@ -179,9 +178,7 @@ gt_table *gt_table_join(const gt_table *left, const gt_table *right, const gt_jo
     gt_groups_free(&w.groups);
     members_free(&w.left);
     members_free(&w.right);
-    gt_free(w.left_rows);
-    gt_free(w.right_rows);
-    gt_free(w.key_rows);
+    gt_free_all(w.left_rows, w.right_rows, w.key_rows);
     gt_table_free(moved);
     return result;
 }

@@ -2,8 +2,7 @@
  *
  * They follow pandas where sheets depend on it: missing values sort last, are not aggregated, and two missing
  * join keys are equal. */
-#ifndef GT_TABLE_OPERATIONS_H
-#define GT_TABLE_OPERATIONS_H
+#pragma once
 
 #include "table/table.h"
 
@@ -137,5 +136,3 @@ typedef struct gt_pivot {
 /* A new table: the index columns, then one column per different value of `columns`, both ascending. Rows with
  * a missing index or column name are dropped. Fails if two rows have the same cell. */
 gt_table *gt_table_pivot(const gt_table *table, const gt_pivot *pivot, gt_error *error);
-
-#endif

@@ -1,9 +1,6 @@
 /* Pivot: groups the rows by index and by column name, then fills one column at a time from its rows. */
 #include "table/operations.h"
 #include "table/column.h"
-#include "base/number.h"
-
-#include <math.h>
 
 /* A cell as text, for a column's name. The caller frees it. */
 static char *cell_text(const gt_column *column, size_t row, const gt_interner *strings)
@@ -128,8 +125,7 @@ gt_table *gt_table_pivot(const gt_table *table, const gt_pivot *pivot, gt_error 
     }
     gt_groups_free(&w.index);
     gt_groups_free(&w.columns);
-    gt_free(w.by_column);
-    gt_free(w.cells);
+    gt_free_all(w.by_column, w.cells);
     gt_table_free(placed);
     return w.result;
 }

@@ -62,7 +62,5 @@ void gt_side_parts_end(gt_side_parts *parts)
         gt_table_list_free(&parts->sheets[i]);
         if (parts->own[i] != parts->strings) gt_interner_free(parts->own[i]);
     }
-    gt_free(parts->own);
-    gt_free(parts->sheets);
-    gt_free(parts->errors);
+    gt_free_all(parts->own, parts->sheets, parts->errors);
 }

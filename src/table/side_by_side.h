@@ -3,8 +3,7 @@
  * The parts read the same trace. Each has strings of its own, except for one at most, which may add to those
  * of the trace; a part that adds none may share these. Sheets are moved to the strings of the trace when they
  * are taken. So the result is the same whatever part is done first. */
-#ifndef GT_TABLE_SIDE_BY_SIDE_H
-#define GT_TABLE_SIDE_BY_SIDE_H
+#pragma once
 
 #include "table/table_list.h"
 
@@ -30,5 +29,3 @@ bool gt_side_parts_make(gt_side_parts *parts, bool (*work)(void *context, size_t
 void gt_side_parts_take(gt_side_parts *parts, size_t part, gt_table_list *tables);
 /* Frees the strings, and the sheets that were not taken. */
 void gt_side_parts_end(gt_side_parts *parts);
-
-#endif

@@ -11,8 +11,6 @@
 #include "table/column.h"
 #include "base/guard.h"
 
-#include <math.h>
-
 /* ---- radix sort ---- */
 
 enum {
@@ -152,8 +150,7 @@ static void sort_pairs(sorting *s, uint64_t *keys, uint32_t *rows, uint64_t widt
         keys[i] = s->from[i] + s->least;
         rows[i] = s->from_rows[i];
     }
-    gt_free(spare_keys);
-    gt_free(spare_rows);
+    gt_free_all(spare_keys, spare_rows);
 }
 
 void gt_radix_sort(uint64_t *keys, uint32_t *rows, size_t count, bool keep_keys)
@@ -395,6 +392,5 @@ void gt_sort_strings(uint32_t *ids, size_t count, const gt_interner *strings)
                 GT_PUSH(runs, run_count, capacity, ((string_run){longer, end, run.depth + CHUNK_BYTES}));
         }
     }
-    gt_free(runs);
-    gt_free(keys);
+    gt_free_all(runs, keys);
 }

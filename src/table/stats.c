@@ -2,10 +2,7 @@
  * time, histograms with numpy's edges, box plots and densities as matplotlib draws them. Compiled without
  * fused multiply-add, which would change the last digits. */
 #include "table/stats.h"
-#include "base/guard.h"
 #include "table/column.h"
-
-#include <math.h>
 
 /* ---- sums ---- */
 
@@ -142,8 +139,7 @@ static void sort_values(double *values, size_t count)
     for (size_t i = 0; i < count; i++) keys[i] = ordered_bits(values[i]);
     gt_radix_sort(keys, unused, count, true);
     for (size_t i = 0; i < count; i++) values[i] = from_ordered_bits(keys[i]);
-    gt_free(keys);
-    gt_free(unused);
+    gt_free_all(keys, unused);
 }
 
 static void insertion_sort(double *values, size_t count)

@@ -3,8 +3,7 @@
  *
  * NaN is a missing value and is skipped, as in pandas. Without values, sums are 0 and everything else is NaN.
  */
-#ifndef GT_TABLE_STATS_H
-#define GT_TABLE_STATS_H
+#pragma once
 
 #include "table/operations.h"
 
@@ -104,5 +103,3 @@ typedef struct gt_density {
 } gt_density;
 
 gt_density gt_density_of(const double *values, size_t count);
-
-#endif

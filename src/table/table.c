@@ -2,7 +2,6 @@
  * appended to others. */
 #include "table/column.h"
 #include "base/guard.h"
-#include "base/number.h"
 
 gt_table *gt_table_new(gt_sheet sheet, gt_interner *strings)
 {
@@ -18,9 +17,7 @@ void gt_table_free(gt_table *table)
     gt_table_drop_source(table);
     for (size_t c = 0; c < table->column_count; c++) gt_column_free(&table->columns[c]);
     gt_arena_free(&table->lent);
-    gt_free(table->columns);
-    gt_free(table->name);
-    gt_free(table);
+    gt_free_all(table->columns, table->name, table);
 }
 
 /* ---- columns ---- */
@@ -166,8 +163,7 @@ void gt_table_rename_column(gt_table *table, size_t column, gt_col name)
 void gt_table_set_headings(gt_table *table, size_t column, const char *over, const char *under)
 {
     gt_column *headed = &table->columns[column];
-    gt_free(headed->over);
-    gt_free(headed->under);
+    gt_free_all(headed->over, headed->under);
     headed->over = over ? gt_strdup(over) : NULL;
     headed->under = under ? gt_strdup(under) : NULL;
 }
@@ -205,8 +201,7 @@ void gt_table_arrange(gt_table *table, const size_t *columns, size_t count)
     }
     for (size_t c = 0; c < table->column_count; c++)
         if (!kept[c]) gt_column_free(&table->columns[c]);
-    gt_free(kept);
-    gt_free(table->columns);
+    gt_free_all(kept, table->columns);
     table->columns = arranged;
     table->column_capacity = table->column_count;
     table->column_count = count;

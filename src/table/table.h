@@ -3,12 +3,9 @@
  * A table owns its columns and their names. String cells are ids of an interner that the table borrows and
  * that must outlive it; tables made together usually share one. Tables know nothing about traces or files.
  * table/operations.h has sort, group, join and pivot. */
-#ifndef GT_TABLE_TABLE_H
-#define GT_TABLE_TABLE_H
+#pragma once
 
-#include "base/error.h"
-#include "base/interner.h"
-#include "base/memory.h"
+#include "base/base.h"
 
 typedef enum gt_type {
     GT_TYPE_INT,    /* int64 */
@@ -267,5 +264,3 @@ void gt_table_append_same(gt_table *table, const gt_table *more);
 bool gt_table_append_outer(gt_table *table, const gt_table *more, gt_error *error);
 /* Moves all strings to another interner, which the table borrows from now on. */
 void gt_table_use_strings(gt_table *table, gt_interner *strings);
-
-#endif

@@ -1,6 +1,5 @@
 /* The tables of one report, in the order of its sheets. */
-#ifndef GT_TABLE_TABLE_LIST_H
-#define GT_TABLE_TABLE_LIST_H
+#pragma once
 
 #include "table/table.h"
 
@@ -17,5 +16,3 @@ const gt_table *gt_table_list_find(const gt_table_list *list, gt_sheet name);
 /* Any sheet of that name, whatever its columns; NULL if there is none. */
 const gt_table *gt_table_list_find_any(const gt_table_list *list, gt_sheet name);
 void gt_table_list_free(gt_table_list *list); /* frees the tables, too, and leaves an empty list */
-
-#endif

@@ -5,8 +5,6 @@
  * along a path, and all together take as long as there are events times threads, however deep the tree is. */
 #include "trace/ancestors.h"
 
-#include "base/memory.h"
-#include "base/team.h"
 #include "trace/rows.h"
 
 enum { WORDS_GRAIN = (GT_ROWS_GRAIN + 63) / 64 };

@@ -9,12 +9,9 @@
  *       annotation c             above op b, whose parent c is passed over: what is above c
  *         op b                   above the launch, whose parent b is not passed over: op b
  *           launch */
-#ifndef GT_TRACE_ANCESTORS_H
-#define GT_TRACE_ANCESTORS_H
+#pragma once
 
 #include "trace/row_set.h"
-
-#include <stdbool.h>
 
 #define GT_NO_ANCESTOR UINT32_MAX /* = GT_NO_EVENT */
 
@@ -37,5 +34,3 @@ static inline uint32_t gt_ancestor_of(const gt_ancestors *ancestors, const uint3
     uint32_t rank = gt_row_set_rank(&ancestors->passed, up);
     return rank == GT_NO_RANK ? up : ancestors->above[rank];
 }
-
-#endif

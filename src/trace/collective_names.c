@@ -1,10 +1,6 @@
 /* Names of collectives, as the frameworks and the kernels write them. */
 #include "trace/collective_names.h"
 
-#include "base/memory.h"
-
-#include <string.h>
-
 static const struct {
     const char *name;
     gt_collective_type type;

@@ -1,8 +1,7 @@
 /* Names of collectives: which kind of exchange a name stands for. */
-#ifndef GT_TRACE_COLLECTIVE_NAMES_H
-#define GT_TRACE_COLLECTIVE_NAMES_H
+#pragma once
 
-#include "base/interner.h"
+#include "base/base.h"
 
 typedef enum gt_collective_type {
     GT_COLLECTIVE_OTHER, /* broadcast, send, barrier, ...: ranks need not wait for each other */
@@ -17,5 +16,3 @@ gt_collective_type gt_collective_type_of(const char *collective);
 
 /* The collective that a kernel's name implies; NULL if it implies none. */
 const char *gt_collective_of_kernel(gt_str kernel);
-
-#endif

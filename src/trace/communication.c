@@ -7,18 +7,10 @@
  * match them because none begins with triton. */
 #include "trace/communication.h"
 
-#include "base/buffer.h"
 #include "base/guard.h"
-#include "base/log.h"
-#include "base/memory.h"
-#include "base/raise.h"
 #include "compat/python_regex.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
-#include <strings.h>
 
 #define OWN "^(?:void )?(?:(?:\\w+|\\(anonymous namespace\\))::)*"
 
@@ -219,8 +211,7 @@ void gt_comm_kernels_free(gt_comm_kernels *comm)
     if (comm->has_table) gt_python_regex_free(&comm->table);
     pthread_mutex_destroy(&comm->table_lock);
     for (size_t i = 0; i < comm->own_count; i++) gt_python_regex_free(&comm->own[i].regex);
-    gt_free(comm->own);
-    gt_free(comm);
+    gt_free_all(comm->own, comm);
 }
 
 bool gt_comm_kernels_add(gt_comm_kernels *comm, const char *regex, gt_error *error)
@@ -297,12 +288,7 @@ void gt_comm_uses_add(gt_comm_uses *uses, const char *family, size_t kernels, do
     uses->items[i].ms += ms;
 }
 
-static int by_time(const void *a, const void *b)
-{
-    const gt_comm_use *one = a, *other = b;
-    if (one->ms != other->ms) return one->ms > other->ms ? -1 : 1;
-    return strcmp(one->family, other->family);
-}
+GT_ORDER_BY(by_time, gt_comm_use, GT_DOWN(ms) GT_UP_TEXT(family))
 
 char *gt_comm_uses_text(gt_comm_uses *uses)
 {

@@ -7,13 +7,9 @@
  *     if (!gt_comm_kernels_add(comm, "my_exchange_\\w+", &error)) ...
  *     const char *family = gt_comm_family(comm, kernel);      "DeepEP"; NULL: not communication
  *     gt_comm_kernels_free(comm); */
-#ifndef GT_TRACE_COMMUNICATION_H
-#define GT_TRACE_COMMUNICATION_H
+#pragma once
 
-#include "base/error.h"
-#include "base/interner.h"
-
-#include <stdbool.h>
+#include "base/base.h"
 
 /* Whether TraceLens counts a kernel as communication: its name contains rccl, nccl or cross_device_reduce, in
  * any case. */
@@ -54,5 +50,3 @@ void gt_comm_uses_add(gt_comm_uses *uses, const char *family, size_t kernels, do
  */
 char *gt_comm_uses_text(gt_comm_uses *uses);
 void gt_comm_uses_free(gt_comm_uses *uses);
-
-#endif

@@ -1,11 +1,6 @@
 /* Reads the names of memory copies. */
 #include "trace/copy_names.h"
 
-#include "base/memory.h"
-
-#include <ctype.h>
-#include <stdio.h>
-
 static const char unknown[] = "unknown";
 
 /* Directions as words, as in hipMemcpyHostToDevice and MEMORY_COPY_HOST_TO_DEVICE: in lower case and without

@@ -1,8 +1,7 @@
 /* What the name of a memory copy says, as PyTorch's profiler and the runtimes write it. */
-#ifndef GT_TRACE_COPY_NAMES_H
-#define GT_TRACE_COPY_NAMES_H
+#pragma once
 
-#include "base/interner.h"
+#include "base/base.h"
 
 enum { GT_COPY_TEXT_MAX = 64 };
 
@@ -25,5 +24,3 @@ gt_copy_name gt_copy_name_read(gt_str name);
 
 /* Whether a kernel is a copy by its name: ROCm up to 7.1 records copies as kernels. */
 bool gt_is_copy_kernel(gt_str name);
-
-#endif

@@ -1,10 +1,7 @@
 /* Column types of the event stores, and whole columns as arrays. */
 #include "trace/events.h"
 
-#include "base/memory.h"
 #include "json/string.h"
-
-#include <ctype.h>
 
 /* ---- events of PyTorch traces ---- */
 
@@ -77,9 +74,7 @@ void gt_plain_events_free(gt_plain_events *e)
     if (!e) return;
     uint32_t *texts[] = {e->phase, e->category, e->name, e->process, e->thread, e->flow, e->correlation};
     for (size_t i = 0; i < GT_LENGTH(texts); i++) gt_free(texts[i]);
-    gt_free(e->start_us);
-    gt_free(e->dur_us);
-    gt_free(e->integral);
+    gt_free_all(e->start_us, e->dur_us, e->integral);
     gt_interner_free(e->strings);
     gt_free(e);
 }
@@ -91,8 +86,7 @@ void gt_chrome_free(gt_chrome *trace)
     if (!trace) return;
     gt_store_free(trace->store);
     gt_interner_free(trace->strings);
-    gt_free(trace->order);
-    gt_free(trace);
+    gt_free_all(trace->order, trace);
 }
 
 #define IN_ORDER(values)                                                                                     \

@@ -3,8 +3,7 @@
  *     GT_EVENT_*    PyTorch (Kineto) traces, for reports
  *     GT_PLAIN_*    any Chrome trace, for commands that copy whole events, such as split
  *     GT_CHROME_*   rocprofv3 traces in Perfetto's or Chrome's format, for the pftrace reports */
-#ifndef GT_TRACE_EVENTS_H
-#define GT_TRACE_EVENTS_H
+#pragma once
 
 #include "trace/store.h"
 
@@ -145,5 +144,3 @@ double *gt_chrome_times(const gt_chrome *trace, size_t column);
 /* The number at the end of an agent's JSON: 2 for "Agent-2" and for 2; -1 if it does not end in digits. With
  * `only_numbers` "Agent-2" is -1 too, and "2" is 2. */
 int64_t gt_chrome_agent_number(gt_str json, bool only_numbers);
-
-#endif

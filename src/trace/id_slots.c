@@ -1,10 +1,6 @@
 /* Slots for ids: the pages of the ids are listed and get their places, then the ids are marked in them. */
 #include "trace/id_slots.h"
 
-#include "base/memory.h"
-
-#include <string.h>
-
 enum { SEEN = 64 }; /* pages that are remembered, so that few of them are listed twice */
 
 typedef struct page_list {
@@ -99,7 +95,6 @@ gt_id_slots gt_id_slots_new(size_t count, gt_ids_of_items *ids, const void *cont
 
 void gt_id_slots_free(gt_id_slots *slots)
 {
-    gt_free(slots->pages);
-    gt_free(slots->directory);
+    gt_free_all(slots->pages, slots->directory);
     gt_map_free(&slots->map);
 }

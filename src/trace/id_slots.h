@@ -5,13 +5,9 @@
  * ranges, with gaps of 1 to 20 between them and large ones between the ranges. The ids of a page, GT_ID_PAGE
  * neighbouring numbers, are the bits of one word; an id's slot is the first slot of its page plus the number
  * of bits before its own. So there are as many slots as ids. */
-#ifndef GT_TRACE_ID_SLOTS_H
-#define GT_TRACE_ID_SLOTS_H
+#pragma once
 
-#include "base/map.h"
-
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 enum { GT_ID_PAGE_BITS = 6, GT_ID_PAGE = 1 << GT_ID_PAGE_BITS };
 #define GT_NO_SLOT UINT32_MAX
@@ -71,5 +67,3 @@ static inline uint32_t gt_id_slot(const gt_id_slots *slots, int64_t id)
     uint64_t bit = UINT64_C(1) << ((uint64_t)id & (GT_ID_PAGE - 1));
     return page->ids & bit ? page->first_slot + gt_count_bits(page->ids & (bit - 1)) : GT_NO_SLOT;
 }
-
-#endif

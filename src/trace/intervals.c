@@ -5,13 +5,7 @@
  * queue is in order, queues interleave), so most merges touch only a few intervals. */
 #include "trace/intervals.h"
 
-#include "base/memory.h"
 #include "base/team.h"
-
-#include <math.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { INSERTION_MAX = 16 }; /* lists up to this length are sorted by insertion */
 

@@ -3,10 +3,9 @@
  * Fill a list in any order, then merge it: gt_intervals_merge sorts it and joins intervals that overlap or
  * touch. All other functions take merged lists and make one pass over them. Times are doubles in a unit of
  * the caller's choice, never NaN. */
-#ifndef GT_TRACE_INTERVALS_H
-#define GT_TRACE_INTERVALS_H
+#pragma once
 
-#include <stddef.h>
+#include "base/base.h"
 
 typedef struct gt_interval {
     double start, end;
@@ -33,5 +32,3 @@ gt_intervals gt_intervals_union(const gt_intervals *a, const gt_intervals *b);
 gt_intervals gt_intervals_intersect(const gt_intervals *a, const gt_intervals *b);
 gt_intervals gt_intervals_subtract(const gt_intervals *a, const gt_intervals *b); /* a without b */
 double gt_intervals_length_without(const gt_intervals *a, const gt_intervals *b); /* length of a without b */
-
-#endif

@@ -1,12 +1,7 @@
 /* Internal to src/trace: columns of events packed into as few bytes as their values need. */
-#ifndef GT_TRACE_PACKING_H
-#define GT_TRACE_PACKING_H
+#pragma once
 
-#include "base/number.h"
 #include "trace/store.h"
-
-#include <math.h>
-#include <string.h>
 
 enum { GT_SEGMENT_ROWS = 2048 }; /* that are packed together, at most */
 
@@ -86,5 +81,3 @@ static inline void gt_unpack_strings(const gt_packed *p, const uint8_t *data, si
     else
         GT_EACH_CELL(p, data, rows, out[row] = (uint32_t)cell);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Field numbers of Perfetto's protobuf messages (protos/perfetto/trace in its repository), for the reader of
  * such traces and for their writer. Messages are written as base/protobuf.h describes. */
-#ifndef GT_TRACE_PERFETTO_FIELDS_H
-#define GT_TRACE_PERFETTO_FIELDS_H
+#pragma once
 
 /* Trace */
 enum { GT_PF_TRACE_PACKET = 1 };
@@ -126,5 +125,3 @@ enum {
 };
 enum { GT_PF_PROCESS_PID = 1, GT_PF_PROCESS_NAME = 6, GT_PF_PROCESS_LABELS = 8 };
 enum { GT_PF_THREAD_PID = 1, GT_PF_THREAD_TID = 2, GT_PF_THREAD_NAME = 5 };
-
-#endif

@@ -1,8 +1,6 @@
 /* Sets of rows with ranks. */
 #include "trace/row_set.h"
 
-#include "base/memory.h"
-
 gt_row_set gt_row_set_new(size_t rows)
 {
     gt_row_set set = {.words = rows / 64 + 1};
@@ -13,8 +11,7 @@ gt_row_set gt_row_set_new(size_t rows)
 
 void gt_row_set_free(gt_row_set *set)
 {
-    gt_free(set->bits);
-    gt_free(set->before);
+    gt_free_all(set->bits, set->before);
     *set = (gt_row_set){0};
 }
 

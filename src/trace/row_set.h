@@ -8,12 +8,9 @@
  *     uint32_t below = gt_row_set_below(&ops, row);  members below it; also for trace->count
  *
  * It needs 3 bits per row. */
-#ifndef GT_TRACE_ROW_SET_H
-#define GT_TRACE_ROW_SET_H
+#pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #define GT_NO_RANK UINT32_MAX
 
@@ -57,5 +54,3 @@ static inline uint32_t gt_row_set_rank(const gt_row_set *set, uint32_t row)
 {
     return gt_row_set_has(set, row) ? gt_row_set_below(set, row) : GT_NO_RANK;
 }
-
-#endif

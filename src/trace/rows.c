@@ -1,14 +1,6 @@
 /* Row numbers: sorted by time, filtered, summed up. */
 #include "trace/rows.h"
 
-#include "base/memory.h"
-#include "base/team.h"
-
-#include <math.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* ---- order ---- */
 
 /* NaN comes before all times. */
@@ -153,8 +145,7 @@ void gt_order_rows_by_ranges(uint32_t *rows, size_t count, const double *times, 
         gt_parallel_each(o.part_count, merge_one_part, &o);
         gt_parallel_each(o.part_count, copy_one_part, &o);
     }
-    gt_free(o.spare);
-    gt_free(o.parts);
+    gt_free_all(o.spare, o.parts);
 }
 
 void gt_order_rows(uint32_t *rows, size_t count, const double *times)

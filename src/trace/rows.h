@@ -1,12 +1,8 @@
 /* Rows of a trace: in order of a time, and those with a property. */
-#ifndef GT_TRACE_ROWS_H
-#define GT_TRACE_ROWS_H
+#pragma once
 
+#include "base/base.h"
 #include "base/team.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 /* How many rows one thread of the team takes at a time in loops over all rows. */
 #define GT_ROWS_GRAIN GT_GRAIN(16384)
@@ -35,5 +31,3 @@ gt_row_list gt_rows_where(size_t count, bool (*wanted)(const void *context, size
 
 /* Replaces each item by the sum of all before it. */
 void gt_sums_before(uint32_t *items, size_t count);
-
-#endif

@@ -5,13 +5,8 @@
  * Stores of a few events with many columns are common, so room for cells is made as it is needed. */
 #include "trace/store_parts.h"
 
-#include "base/memory.h"
 #include "base/raise.h"
-#include "base/team.h"
 #include "trace/rows.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 struct gt_store_writer {
     const gt_store_column *columns;
@@ -88,8 +83,7 @@ void gt_store_writer_free(gt_store_writer *w)
     if (!w) return;
     gt_store_piece_free(w->piece);
     for (size_t c = 0; c < w->column_count; c++) gt_free(w->cells[c]);
-    gt_free(w->positions);
-    gt_free(w);
+    gt_free_all(w->positions, w);
 }
 
 /* Packs the open segment and starts the next one. Columns without a value in the segment are not looked at:
@@ -236,9 +230,7 @@ void gt_store_free(gt_store *store)
     free_segments(&store->all);
     gt_free(store->segment_of_block);
     for (size_t i = 0; i < store->adopted_count; i++) gt_free(store->adopted[i].ids);
-    gt_free(store->adopted);
-    gt_free(store->columns);
-    gt_free(store);
+    gt_free_all(store->adopted, store->columns, store);
 }
 
 /* A segment has at most GT_SEGMENT_ROWS rows, so at most one block begins in it. */
@@ -259,8 +251,7 @@ void gt_store_append(gt_store *store, gt_store_piece *piece)
         gt_store_add_segment(store, piece->segments[i]);
     }
     store->all.records += piece->records;
-    gt_free(piece->segments);
-    gt_free(piece);
+    gt_free_all(piece->segments, piece);
 }
 
 /* From the ids of `strings` to those of `to`; the caller frees them. */

@@ -7,15 +7,10 @@
  *     reader thread            main thread                          analysis
  *     gt_store_writer_add ...
  *     gt_store_writer_take ──► gt_store_append (in file order) ───► gt_store_ints, _string_ids, _times */
-#ifndef GT_TRACE_STORE_H
-#define GT_TRACE_STORE_H
+#pragma once
 
+#include "base/base.h"
 #include "base/image.h"
-#include "base/interner.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 typedef enum gt_store_type {
     GT_STORE_INT,    /* int64; absent values are the column's `absent` */
@@ -179,5 +174,3 @@ void gt_store_release(gt_store *store);
 /* Sets all values of a TIME column that has none yet: for times that are known only after reading. `times`
  * has one entry per event. */
 void gt_store_fill_times(gt_store *store, size_t column, const double *times);
-
-#endif

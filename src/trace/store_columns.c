@@ -1,11 +1,7 @@
 /* Reading the event store: whole columns on all threads, parts of them, and single events. */
 #include "trace/store_parts.h"
 
-#include "base/memory.h"
 #include "base/raise.h"
-#include "base/team.h"
-
-#include <string.h>
 
 /* ---- whole columns ---- */
 
@@ -312,8 +308,7 @@ gt_narrow gt_store_narrow_ints(const gt_store *store, const size_t *columns, siz
 
 void gt_narrow_free(gt_narrow *narrow)
 {
-    gt_free(narrow->columns);
-    gt_free(narrow->cells);
+    gt_free_all(narrow->columns, narrow->cells);
     *narrow = (gt_narrow){0};
 }
 
@@ -405,8 +400,7 @@ bool gt_store_scan_next(gt_store_scan *scan, gt_store_cell *cells)
 
 void gt_store_scan_free(gt_store_scan *scan)
 {
-    gt_free(scan->cells);
-    gt_free(scan);
+    gt_free_all(scan->cells, scan);
 }
 
 /* ---- one event ---- */

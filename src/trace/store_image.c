@@ -5,11 +5,7 @@
  * gt_store_adopt_strings made; all lists are one array. */
 #include "trace/store_parts.h"
 
-#include "base/memory.h"
-#include "base/team.h"
-
 #include <stdatomic.h>
-#include <string.h>
 
 typedef struct image_head {
     uint64_t first_position;

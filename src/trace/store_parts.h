@@ -1,7 +1,6 @@
 /* Internal to src/trace: what a store consists of. store.c writes and owns it, store_columns.c reads it,
  * store_image.c saves and loads it. */
-#ifndef GT_TRACE_STORE_PARTS_H
-#define GT_TRACE_STORE_PARTS_H
+#pragma once
 
 #include "base/team.h"
 #include "trace/packing.h"
@@ -53,5 +52,3 @@ void gt_segment_free_data(gt_segment *segment);
 
 /* Appends a segment, which then belongs to the store, and sets its first_row. */
 void gt_store_add_segment(gt_store *store, gt_segment *segment);
-
-#endif

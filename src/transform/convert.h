@@ -1,6 +1,5 @@
 /* Converting traces to other formats: to a timeline for viewers, or to a database. */
-#ifndef GT_TRANSFORM_CONVERT_H
-#define GT_TRANSFORM_CONVERT_H
+#pragma once
 
 #include "input/options.h"
 #include "stream/stream.h"
@@ -33,5 +32,3 @@ typedef struct gt_rocpd_totals {
 /* Writes a run that was read with GT_CONVERT_WANTS as a rocpd database. */
 bool gt_convert_rocpd(gt_rocprof *run, gt_output *output, const char *path, gt_rocpd_totals *totals,
                       gt_error *error);
-
-#endif

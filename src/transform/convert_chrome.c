@@ -1,16 +1,9 @@
 /* Converts a Chrome trace, also of PyTorch, to a timeline: every event that viewers draw, with all
  * arguments. */
 #include "transform/convert.h"
-#include "base/buffer.h"
-#include "base/map.h"
-#include "base/memory.h"
 #include "base/progress.h"
 #include "input/chrome/chrome.h"
-#include "json/number.h"
 #include "json/string.h"
-
-#include <math.h>
-#include <string.h>
 
 /* ---- JSON values as written in the trace ---- */
 

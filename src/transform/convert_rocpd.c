@@ -5,17 +5,11 @@
  * are numbered in order. The stack_id of an event is the internal correlation id; the external one is
  * unknown. Calls without duration are regions like all others. */
 #include "transform/convert.h"
-#include "base/memory.h"
 
 #include "json/string.h"
-#include "base/map.h"
 #include "base/progress.h"
 #include "input/rocprof/readers.h"
 #include "output/trace/rocpd.h"
-
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { NODE_ID = 1 };
 

@@ -1,12 +1,6 @@
 /* Converts a rocprofv3 run to a timeline: calls on the threads that made them, dispatches and copies on the
  * streams of their GPU, with the arguments of rocprofv3's own traces. */
 #include "transform/convert.h"
-#include "base/map.h"
-#include "base/memory.h"
-
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 /* ---- names of arguments ---- */
 

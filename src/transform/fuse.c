@@ -1,16 +1,6 @@
 /* Merges the traces of several ranks into one: the events of each rank, copied or taken from its part, then
  * names and order of the processes. */
 #include "transform/fuse.h"
-#include "base/log.h"
-#include "base/memory.h"
-#include "output/file.h"
-#include "trace/store.h"
-#include "transform/fuse_copy.h"
-#include "transform/fuse_event.h"
-
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 /* ---- clocks ---- */
 

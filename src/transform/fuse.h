@@ -4,11 +4,8 @@
  * kernels) are shifted by the rank times a power of ten that is larger than any id of the first trace;
  * each process gets a name and a position in the viewer. Traces are streamed: only one block of each is in
  * memory. */
-#ifndef GT_TRANSFORM_FUSE_H
-#define GT_TRANSFORM_FUSE_H
+#pragma once
 
-#include "base/error.h"
-#include "output/output.h"
 #include "transform/fuse_copy.h"
 
 /* Rewrites the events of each rank into a part of its own, in processes that share the work (input/files.h);
@@ -23,5 +20,3 @@ void gt_fuse_parts_free(gt_fuse_parts *parts); /* NULL does nothing */
  * rank has no trace; at least one rank has one. */
 bool gt_fuse(gt_output *output, const char *path, char *const *paths, size_t rank_count,
              const gt_fuse_options *options, gt_fuse_result *result, gt_error *error);
-
-#endif

@@ -1,13 +1,7 @@
 /* Copies the events of ranks; see fuse_copy.h. Each batch is some text of the trace, whose events a thread
  * reads, changes and writes as new text. */
 #include "transform/fuse_copy.h"
-#include "base/interner.h"
-#include "base/log.h"
-#include "base/memory.h"
 #include "json/scan.h"
-
-#include <inttypes.h>
-#include <string.h>
 
 enum { BATCH_BYTES = 256 * 1024 };
 

@@ -1,9 +1,7 @@
 /* Copying the events of ranks into a text (fuse.c writes the fused trace with it, fuse_parts.c the part of
  * one rank): batches of events are rewritten on the threads of the text's file, and finished in order. */
-#ifndef GT_TRANSFORM_FUSE_COPY_H
-#define GT_TRANSFORM_FUSE_COPY_H
+#pragma once
 
-#include "base/map.h"
 #include "output/file.h"
 #include "trace/store.h"
 #include "transform/fuse_event.h"
@@ -102,5 +100,3 @@ struct gt_fuse_parts {
     gt_fuse_part *ranks;
     size_t count;
 };
-
-#endif

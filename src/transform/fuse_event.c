@@ -1,14 +1,8 @@
 /* Reads a trace event by event, and writes single events with other ids, names and times. */
 #include "transform/fuse_event.h"
 #include "input/chrome/chrome.h"
-#include "base/memory.h"
 #include "base/progress.h"
-#include "json/number.h"
 #include "json/string.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 /* ---- all events of a trace ---- */
 

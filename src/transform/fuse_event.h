@@ -4,10 +4,8 @@
  * An event is copied as text, so numbers stay as they were written. Only ids and process ids are changed,
  * which are shifted by rank, and args gets the rank and the old values under names that end in "_raw". White
  * space between tokens is dropped, and non-ASCII characters are escaped. */
-#ifndef GT_TRANSFORM_FUSE_EVENT_H
-#define GT_TRANSFORM_FUSE_EVENT_H
+#pragma once
 
-#include "base/buffer.h"
 #include "json/reader.h"
 
 /* ---- one event ---- */
@@ -115,5 +113,3 @@ bool gt_fuse_walk_trace(gt_fuse_walk *walk, const char *path, bool (*record)(gt_
 
 /* Prefixes the message with "rank N: ". */
 void gt_fuse_name_rank(gt_error *error, size_t rank);
-
-#endif

@@ -10,13 +10,10 @@
  * time. */
 #include "transform/fuse.h"
 
-#include "base/buffer.h"
-#include "base/memory.h"
 #include "procs/part.h"
 #include "input/files.h"
 #include "output/written.h"
 
-#include <string.h>
 #include <unistd.h>
 
 enum { HOST_MAX = 64 };

@@ -2,9 +2,6 @@
  * ids. */
 #include "transform/fuse_copy.h"
 
-#include "base/log.h"
-#include "base/memory.h"
-
 /* Fields whose ids are shifted. The first launch decides which of the last two is shifted. */
 static const gt_fuse_member fields[] = {GT_FUSE_ID, GT_FUSE_PROCESS, GT_FUSE_CORRELATION,
                                         GT_FUSE_EXTERNAL_ID};

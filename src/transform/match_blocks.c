@@ -7,16 +7,8 @@
  * All pairs of windows of one phase and length are compared. Names that do not tell sequence lengths cannot
  * be compared, because all their steps would look equal. */
 #include "transform/match_blocks.h"
-#include "base/memory.h"
-#include "base/number.h"
 #include "json/writer.h"
 #include "transform/split_parts.h"
-
-#include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { LEAST_DECODE_STEPS = 2, MOST_DISTANCES = 4 };
 

@@ -3,10 +3,8 @@
  * A block is a sequence of steps of one phase, or a part of such a sequence that has window_steps. Of each
  * phase, the two blocks of equal length are paired whose steps differ least, and cut out of their traces:
  * match_report.json and .csv describe the pairs, match_notes.json the phases without one. */
-#ifndef GT_TRANSFORM_MATCH_BLOCKS_H
-#define GT_TRANSFORM_MATCH_BLOCKS_H
+#pragma once
 
-#include "base/error.h"
 #include "input/options.h"
 #include "output/output.h"
 
@@ -38,5 +36,3 @@ typedef struct gt_match {
 bool gt_match_blocks(gt_output *output, const char *const paths[2], const char *dir,
                      const gt_match_options *options, const gt_read_options *read, gt_match *matches,
                      gt_error *error);
-
-#endif

@@ -2,23 +2,12 @@
  * their text aside, and writes the files and their description. */
 #include "transform/split_parts.h"
 #include "analysis/serving/repetition.h"
-#include "analysis/serving/serving.h"
-#include "base/log.h"
-#include "base/memory.h"
-#include "base/number.h"
 #include "base/progress.h"
 #include "input/chrome/chrome.h"
 #include "input/chrome/kineto.h"
-#include "json/reader.h"
 #include "json/string.h"
 #include "os/paths.h"
 #include "output/file.h"
-
-#include <inttypes.h>
-#include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
 /* ---- text of chosen events ---- */
 

@@ -5,10 +5,8 @@
  * file is a complete trace: the events of the steps' thread, what it launched on the GPU, the names of
  * processes and threads, and all other members of the document. execution_details.json and .csv describe
  * the files. */
-#ifndef GT_TRANSFORM_SPLIT_H
-#define GT_TRANSFORM_SPLIT_H
+#pragma once
 
-#include "base/error.h"
 #include "input/options.h"
 #include "output/output.h"
 
@@ -30,5 +28,3 @@ typedef struct gt_split_result {
 /* Adds the files to the output. `path` must be a file that can be read twice. */
 bool gt_split(gt_output *output, const char *path, const char *dir, const gt_split_options *options,
               const gt_read_options *read, gt_split_result *result, gt_error *error);
-
-#endif

@@ -1,9 +1,7 @@
 /* Internal to src/transform: cutting a trace at its steps, for split.c and match_blocks.c. */
-#ifndef GT_TRANSFORM_SPLIT_PARTS_H
-#define GT_TRANSFORM_SPLIT_PARTS_H
+#pragma once
 
 #include "analysis/serving/serving.h"
-#include "base/buffer.h"
 #include "transform/split.h"
 
 /* One output file. */
@@ -47,5 +45,3 @@ bool gt_splitting_write(gt_splitting *s, gt_output *output, const char *path, un
 void gt_split_add_field(gt_buffer *out, const char *text);
 bool gt_split_write_text(gt_output *output, const char *dir, const char *name, const gt_buffer *text,
                          gt_error *error);
-
-#endif

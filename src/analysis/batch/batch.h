@@ -5,15 +5,9 @@
  *     rows = gt_batch_calls_of_rank(trace, rank);    of each rank
  *     gt_table_append(rows, more, ...);              append the rows of other ranks
  *     sheet = gt_batch_calls(rows);                  cuda_events_summary */
-#ifndef GT_ANALYSIS_BATCH_BATCH_H
-#define GT_ANALYSIS_BATCH_BATCH_H
+#pragma once
 
-#include "analysis/pytorch/op_groups.h"
-#include "analysis/pytorch/launchers.h"
-#include "analysis/pytorch/perf.h"
 #include "analysis/pytorch/sheets.h"
-#include "base/image.h"
-#include "table/table.h"
 
 /* ---- kernels_<rank>: every kernel and the op that it ran for (kernels.c) ---- */
 
@@ -98,5 +92,3 @@ bool gt_batch_ops_load(gt_batch_ops ops[GT_BATCH_GROUPS], const gt_interner *str
 /* Whether an op with this name is in a group that has its own line in grouped_breakdown. */
 bool gt_batch_is_gemm(gt_str name);
 bool gt_batch_is_elementwise(gt_str name);
-
-#endif

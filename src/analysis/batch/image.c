@@ -5,14 +5,6 @@
  * ids and lists that exist, and on counts that can be added up. */
 #include "analysis/batch/batch.h"
 
-#include "base/memory.h"
-#include "schema/columns.h"
-#include "schema/sheets.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 /* ---- columns ---- */
 
 static const gt_column_head launchers[] = {{GT_COL_NAME, GT_TYPE_STRING},

@@ -15,16 +15,7 @@
 #include "analysis/batch/batch.h"
 
 #include "analysis/pytorch/event_columns.h"
-#include "base/map.h"
-#include "base/memory.h"
 #include "compat/python_literal.h"
-#include "schema/columns.h"
-#include "schema/sheets.h"
-#include "table/operations.h"
-#include "trace/pytorch/calls.h"
-#include "trace/pytorch/pytorch.h"
-
-#include <math.h>
 
 /* ---- kernels_<rank> ---- */
 
@@ -115,8 +106,7 @@ static void add_work(gt_table *table, const gt_pytorch_kernels *kernels)
     }
     gt_calls_free(works.calls);
     gt_map_free(&works.places);
-    gt_free(works.items);
-    gt_free(works.below.items);
+    gt_free_all(works.items, works.below.items);
     gt_intervals_free(&works.spare);
 }
 

@@ -29,16 +29,8 @@
 #include "analysis/batch/batch.h"
 
 #include "analysis/sheet_parts.h"
-#include "analysis/pytorch/sheets.h"
-#include "base/memory.h"
 #include "compat/python_repr.h"
-#include "schema/columns.h"
-#include "schema/sheets.h"
-#include "table/operations.h"
 #include "table/stats.h"
-
-#include <math.h>
-#include <string.h>
 
 /* ---- kernel_launchers ---- */
 
@@ -354,8 +346,7 @@ static void add_measure(gt_table *sheet, const gt_table *all, const gt_groups *c
              *under = gt_format("%lld", rank);
         size_t column = gt_table_add_column(sheet, gt_col_named(name), measures[measure].type);
         gt_table_set_headings(sheet, column, measures[measure].name.name, under);
-        gt_free(name);
-        gt_free(under);
+        gt_free_all(name, under);
     }
     const gt_column *values = gt_table_column(all, measures[measure].name);
     for (size_t row = 0; row < all->row_count; row++) {

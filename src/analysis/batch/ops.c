@@ -20,18 +20,8 @@
 
 #include "analysis/pytorch/op_rows.h"
 #include "base/guard.h"
-#include "base/log.h"
-#include "base/map.h"
-#include "base/memory.h"
 #include "compat/python_repr.h"
-#include "schema/columns.h"
-#include "schema/sheets.h"
-#include "table/operations.h"
 #include "table/stats.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- parameters as columns ---- */
 
@@ -409,9 +399,7 @@ static gt_batch_ops find_ops(gt_perf *perf, const gt_row_list *rows)
         f.rows.kernels = (gt_kernel_lists){0}; /* they have a new owner */
     }
     gt_op_rows_free(&f.rows);
-    gt_free(f.copies);
-    gt_free(f.non_copy_us);
-    gt_free(f.spare.items);
+    gt_free_all(f.copies, f.non_copy_us, f.spare.items);
     return ops;
 }
 

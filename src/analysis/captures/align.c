@@ -10,9 +10,6 @@
  * not count. */
 #include "analysis/captures/captures.h"
 
-#include "base/map.h"
-#include "base/memory.h"
-
 unsigned gt_memory_call(gt_str name)
 {
     return (gt_str_contains(name, "Memcpy") ? GT_MEMORY_COPY : 0u) |
@@ -140,8 +137,7 @@ static bool counts_agree(aligner *a, queues *q)
         a->result.name_kernels = kernels[bad_index];
         a->result.name_calls = calls[bad_index];
     }
-    gt_free(kernels);
-    gt_free(calls);
+    gt_free_all(kernels, calls);
     return !bad;
 }
 
@@ -166,8 +162,7 @@ static void align_by_name(aligner *a)
         }
     }
     gt_map_free(&q.places);
-    gt_free(q.items);
-    gt_free(q.next);
+    gt_free_all(q.items, q.next);
 }
 
 /* A call whose kernel the capture does not name is accepted for any kernel that is no memory operation. */
@@ -319,7 +314,6 @@ gt_alignment gt_align_graph(const gt_align_call *calls, size_t call_count, const
     align_all(&a);
     for (size_t i = 0; outer && i < a.result.count; i++)
         a.result.pairs[i].call = outer[a.result.pairs[i].call];
-    gt_free(outer);
-    gt_free(chosen);
+    gt_free_all(outer, chosen);
     return a.result;
 }

@@ -6,8 +6,7 @@
  *     merge.c       all of it: puts the captured graphs into the trace (trace/pytorch/graft.h)
  *
  * The rules are those of TraceLens, and where these are wrong, docs/differences.md says what is done. */
-#ifndef GT_ANALYSIS_CAPTURES_CAPTURES_H
-#define GT_ANALYSIS_CAPTURES_CAPTURES_H
+#pragma once
 
 #include "trace/pytorch/graft.h"
 
@@ -144,5 +143,3 @@ typedef struct gt_capture_source {
 } gt_capture_source;
 
 gt_merge_facts gt_captures_merge(gt_pytorch_linked *trace, const gt_capture_source *source);
-
-#endif

@@ -3,11 +3,7 @@
  * batch size from annotations if they agree, or is the first dimension that most inputs of ops have. */
 #include "analysis/captures/captures.h"
 
-#include "base/map.h"
-#include "base/memory.h"
 #include "json/values.h"
-
-#include <string.h>
 
 const char *gt_capture_mode_name(gt_capture_mode mode)
 {
@@ -98,9 +94,7 @@ static bool find_most_frequent(const gt_event_view *trace, int64_t *dim)
     if (found) *dim = d.items[best].dim;
     gt_values_free(values);
     gt_map_free(&d.places);
-    gt_free(d.items);
-    gt_free(times);
-    gt_free(texts);
+    gt_free_all(d.items, times, texts);
     return found;
 }
 

@@ -2,12 +2,6 @@
  * graph, for each kernel the call. What TraceLens prints on the way goes to source->say. */
 #include "analysis/captures/captures.h"
 
-#include "base/buffer.h"
-#include "base/memory.h"
-
-#include <stdarg.h>
-#include <stdio.h>
-
 /* ---- captures ---- */
 
 enum { PLAIN, WITH_OUTSIDE, VARIANTS };
@@ -39,10 +33,7 @@ void gt_graph_capture_free(gt_graph_capture *c)
 {
     if (!c) return;
     for (size_t i = 0; i < c->count * VARIANTS; i++) gt_captured_graph_free(&c->graphs[i]);
-    gt_free(c->graphs);
-    gt_free(c->windows);
-    gt_free(c->launched);
-    gt_free(c->names);
+    gt_free_all(c->graphs, c->windows, c->launched, c->names);
     gt_calls_free(c->calls);
     gt_pytorch_linked_free(c->trace);
     gt_free(c);
@@ -198,8 +189,7 @@ static void merge_launch(merger *m, gt_graph_capture *c, size_t window, uint32_t
         m->facts.not_aligned++;
     }
     gt_alignment_free(&a);
-    gt_free(kernels);
-    gt_free(rows.items);
+    gt_free_all(kernels, rows.items);
 }
 
 /* ---- one step ---- */
@@ -308,8 +298,6 @@ gt_merge_facts gt_captures_merge(gt_pytorch_linked *trace, const gt_capture_sour
     gt_calls_free(m.calls);
     gt_graft_finish(m.grafts);
     gt_graph_steps_free(&steps);
-    gt_free(m.grafted);
-    gt_free(m.memory);
-    gt_free(m.streams);
+    gt_free_all(m.grafted, m.memory, m.streams);
     return m.facts;
 }

@@ -3,9 +3,6 @@
 
 #include "analysis/serving/step_list.h"
 #include "analysis/serving/serving.h"
-#include "base/memory.h"
-
-#include <math.h>
 
 static gt_row_list list_launches(const gt_event_view *trace)
 {
@@ -68,8 +65,7 @@ gt_graph_steps gt_graph_steps_find(const gt_event_view *trace)
         GT_PUSH(s.items, s.count, capacity, step);
     }
     s.all_launches = launches.count;
-    gt_free(launches.items);
-    gt_free(steps.items);
+    gt_free_all(launches.items, steps.items);
     return s;
 }
 
@@ -86,8 +82,7 @@ void gt_graph_steps_add_all(gt_graph_steps *steps, const gt_event_view *trace)
 
 void gt_graph_steps_free(gt_graph_steps *steps)
 {
-    gt_free(steps->items);
-    gt_free(steps->launches);
+    gt_free_all(steps->items, steps->launches);
     *steps = (gt_graph_steps){0};
 }
 

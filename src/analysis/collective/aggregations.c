@@ -1,11 +1,6 @@
 /* Aggregations that the user names as in pandas (--agg_metrics), and lists of aggregates built from them. */
 #include "analysis/collective/internal.h"
 
-#include "base/memory.h"
-
-#include <stdio.h>
-#include <string.h>
-
 static const struct {
     const char *name;
     gt_group_kind kind;
@@ -65,8 +60,7 @@ gt_table *gt_aggregate_list_group(gt_aggregate_list *list, const gt_table *table
         double *values = grouped->columns[key_count + i].floats;
         for (size_t row = 0; row < grouped->row_count; row++) values[row] *= values[row];
     }
-    gt_free(list->items);
-    gt_free(list->squared);
+    gt_free_all(list->items, list->squared);
     gt_arena_free(&list->names);
     *list = (gt_aggregate_list){0};
     return grouped;

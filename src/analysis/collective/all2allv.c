@@ -6,14 +6,7 @@
 #include "analysis/collective/internal.h"
 
 #include "analysis/sheet_parts.h"
-#include "base/log.h"
-#include "base/map.h"
-#include "base/memory.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
-#include "table/operations.h"
-
-#include <math.h>
 
 /* The columns of nccl_long that the sheet starts with; all ranks must agree on all but the first. */
 static const gt_col shared_columns[] = {

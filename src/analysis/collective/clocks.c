@@ -11,12 +11,7 @@
  * have times since 1970: their base is 0. */
 #include "analysis/collective/sheets.h"
 
-#include "base/log.h"
-#include "base/memory.h"
 #include "schema/columns.h"
-
-#include <math.h>
-#include <stdlib.h>
 
 #define EPOCH_LIKE_US 1e14 /* 1973: a trace whose times are above this counts from 1970 */
 
@@ -120,12 +115,7 @@ typedef struct window {
     size_t rank;
 } window;
 
-static int by_start(const void *a, const void *b)
-{
-    const window *x = a, *y = b;
-    if (x->start_us != y->start_us) return x->start_us < y->start_us ? -1 : 1;
-    return x->rank < y->rank ? -1 : x->rank > y->rank;
-}
+GT_ORDER_BY(by_start, window, GT_UP(start_us) GT_UP(rank))
 
 /* Whether the times of all ranks with collectives count from 1970, so that they can be compared. */
 static bool are_since_1970(const window *windows, size_t count, const gt_base_time *bases)

@@ -11,18 +11,9 @@
 #include "analysis/collective/internal.h"
 
 #include "analysis/pytorch/event_columns.h"
-#include "base/buffer.h"
-#include "base/memory.h"
 #include "compat/python_literal.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
-#include "table/operations.h"
-#include "trace/collective_names.h"
 #include "trace/pytorch/event_rows.h"
-
-#include <ctype.h>
-#include <math.h>
-#include <string.h>
 
 static const struct {
     const char *dtype;
@@ -125,8 +116,7 @@ uint32_t *gt_collectives_find(const gt_event_view *trace, size_t *count)
         uint32_t row = rows[i];
         if (correlations[row] != GT_EVENT_NONE || external_ids[row] != GT_EVENT_NONE) rows[linked++] = row;
     }
-    gt_free(correlations);
-    gt_free(external_ids);
+    gt_free_all(correlations, external_ids);
     *count = linked;
     return rows;
 }
@@ -257,9 +247,7 @@ gt_table *gt_collectives_of_store(const gt_store *store, int64_t rank)
            *dur_us = gt_store_times(store, GT_EVENT_DURATION);
     uint8_t *integral = gt_store_small_ints(store, GT_EVENT_INTEGRAL);
     add_both_times(table, start_us, dur_us, integral, NULL);
-    gt_free(start_us);
-    gt_free(dur_us);
-    gt_free(integral);
+    gt_free_all(start_us, dur_us, integral);
     add_sizes(table);
     return table;
 }
@@ -384,11 +372,9 @@ static void number_in_groups(gt_table *table, bool by_order_alone, const int64_t
         }
         table->columns[id].texts[row] = last_id;
     }
-    gt_free(found.shifts);
-    gt_free(found.skips);
+    gt_free_all(found.shifts, found.skips);
     gt_buffer_free(&unique);
-    gt_free(by_start);
-    gt_free(next);
+    gt_free_all(by_start, next);
     gt_groups_free(&groups);
 }
 

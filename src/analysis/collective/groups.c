@@ -11,13 +11,7 @@
  * are in their own group, so lists of one group have a rank in common, and lists of several have none. */
 #include "analysis/collective/internal.h"
 
-#include "base/buffer.h"
-#include "base/map.h"
-#include "base/memory.h"
 #include "schema/columns.h"
-#include "table/operations.h"
-
-#include <stdlib.h>
 
 /* A name and a list of ranks that occur together. */
 typedef struct named_list {
@@ -26,12 +20,7 @@ typedef struct named_list {
     uint32_t label;      /* string id of the name that it gets */
 } named_list;
 
-static int by_name_and_group(const void *a, const void *b)
-{
-    const named_list *x = a, *y = b;
-    if (x->name != y->name) return x->name < y->name ? -1 : 1;
-    return x->group < y->group ? -1 : x->group > y->group;
-}
+GT_ORDER_BY(by_name_and_group, named_list, GT_UP(name) GT_UP(group))
 
 /* Mostly a name has one list, and this is all that happens. */
 static bool has_name_with_two_lists(const gt_table *rows)
@@ -137,7 +126,6 @@ void gt_collectives_separate_groups(gt_table *rows)
     uint32_t *names = gt_table_column(rows, GT_COL_PROCESS_GROUP_NAME)->texts;
     for (size_t row = 0; row < rows->row_count; row++)
         if (labels[groups.of_row[row]] != GT_STR_NONE) names[row] = labels[groups.of_row[row]];
-    gt_free(labels);
-    gt_free(items);
+    gt_free_all(labels, items);
     gt_groups_free(&groups);
 }

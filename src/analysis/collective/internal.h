@@ -1,10 +1,8 @@
 /* What the files of this folder share: the parts of sheets with one row per collective, lists of
  * aggregations, and lists of integers in strings. */
-#ifndef GT_ANALYSIS_COLLECTIVE_INTERNAL_H
-#define GT_ANALYSIS_COLLECTIVE_INTERNAL_H
+#pragma once
 
 #include "analysis/collective/sheets.h"
-#include "base/memory.h"
 #include "table/operations.h"
 
 /* ---- sheets with one row per collective (match.c) ---- */
@@ -95,5 +93,3 @@ typedef struct gt_int_list {
 /* Replaces the list by all runs of digits in the string. */
 void gt_int_list_read(gt_int_list *list, gt_str string);
 void gt_int_list_free(gt_int_list *list);
-
-#endif

@@ -2,14 +2,8 @@
  * all sheets with one row per collective have. */
 #include "analysis/collective/internal.h"
 
-#include "base/memory.h"
-#include "base/number.h"
 #include "compat/python_repr.h"
 #include "schema/columns.h"
-#include "table/operations.h"
-
-#include <math.h>
-#include <string.h>
 
 gt_collective_matches gt_collective_match(const gt_table *events)
 {
@@ -33,8 +27,7 @@ gt_collective_matches gt_collective_match(const gt_table *events)
 
 void gt_collective_matches_free(gt_collective_matches *matches)
 {
-    gt_free(matches->begins);
-    gt_free(matches->rows);
+    gt_free_all(matches->begins, matches->rows);
     *matches = (gt_collective_matches){0};
 }
 

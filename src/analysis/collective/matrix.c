@@ -19,13 +19,7 @@
  * so the time does not grow with the product of collectives and pairs. */
 #include "analysis/collective/internal.h"
 
-#include "base/map.h"
-#include "base/memory.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
-
-#include <math.h>
-#include <string.h>
 
 /* What a rank sends to each other rank of one group. */
 typedef struct sender {
@@ -236,10 +230,7 @@ gt_table *gt_collective_matrix(const gt_table *events, const gt_matrix_request *
     }
     gt_table *table = to_table(&m);
     *uncounted = m.uncounted;
-    gt_free(in_unit);
-    gt_free(units);
-    gt_free(m.cells);
-    gt_free(m.groups);
+    gt_free_all(in_unit, units, m.cells, m.groups);
     gt_map_free(&m.group_of);
     gt_map_free(&m.sender_of);
     gt_int_list_free(&m.list);

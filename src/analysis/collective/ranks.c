@@ -12,15 +12,7 @@
  * these numbers say what belongs together (shifts.c). */
 #include "analysis/collective/internal.h"
 
-#include "base/buffer.h"
-#include "base/log.h"
-#include "base/memory.h"
 #include "schema/columns.h"
-#include "table/operations.h"
-#include "trace/collective_names.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- how many ranks ran ---- */
 
@@ -72,19 +64,9 @@ typedef struct members {
     size_t count, capacity;
 } members;
 
-static int by_group_and_rank(const void *a, const void *b)
-{
-    const member *x = a, *y = b;
-    if (x->group != y->group) return x->group < y->group ? -1 : 1;
-    return x->rank < y->rank ? -1 : x->rank > y->rank;
-}
+GT_ORDER_BY(by_group_and_rank, member, GT_UP(group) GT_UP(rank))
 
-static int by_count_and_rank(const void *a, const void *b)
-{
-    const member *x = a, *y = b;
-    if (x->count != y->count) return x->count > y->count ? -1 : 1;
-    return x->rank < y->rank ? -1 : x->rank > y->rank;
-}
+GT_ORDER_BY(by_count_and_rank, member, GT_DOWN(count) GT_UP(rank))
 
 /* The rank of a group of kernels. Kernels without a process group are of all ranks. */
 static void add_own(members *all, const gt_table *rows, uint32_t row, size_t count)
@@ -198,8 +180,7 @@ static void print_counts(gt_buffer *out, member *ranks, size_t count)
         char *has =
             gt_format("%s %s %zu", more ? more : "", end - begin > 1 ? "have" : "has", ranks[begin].count);
         gt_buffer_add_cstr(out, has);
-        gt_free(more);
-        gt_free(has);
+        gt_free_all(more, has);
     }
 }
 
@@ -223,8 +204,7 @@ static void warn_of_group(const gt_table *rows, member *ranks, size_t count, siz
     gt_warn("%.200s: different numbers of collectives: %s%s; they are matched by %s", group,
             gt_buffer_str(&counts).bytes, more,
             by_steps ? "the numbers of steps" : "their order, so waiting times may be wrong");
-    gt_free(more);
-    gt_free(group);
+    gt_free_all(more, group);
     gt_buffer_free(&counts);
 }
 

@@ -35,12 +35,9 @@
  * what to do; gt_collectives_find_uneven finds the others.
  *
  * A function returns its sheet as a table that the caller frees. A sheet without rows has no columns. */
-#ifndef GT_ANALYSIS_COLLECTIVE_SHEETS_H
-#define GT_ANALYSIS_COLLECTIVE_SHEETS_H
+#pragma once
 
-#include "base/error.h"
 #include "table/table.h"
-#include "trace/collective_names.h"
 #include "trace/pytorch/pytorch.h"
 
 /* ---- nccl_long ---- */
@@ -206,5 +203,3 @@ gt_table *gt_collective_matrix(const gt_table *events, const gt_matrix_request *
  * and the column rank, and node_span to one that has Process Group Ranks. Ranks fill the nodes in order,
  * gpus_per_node each. */
 void gt_collective_add_nodes(gt_table *table, int64_t gpus_per_node, int64_t world_size);
-
-#endif

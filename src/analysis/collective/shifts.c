@@ -18,13 +18,8 @@
  * matched by their ends, which ranks share; the numbers of the others are skipped. */
 #include "analysis/collective/internal.h"
 
-#include "base/memory.h"
-#include "base/number.h"
 #include "schema/columns.h"
 #include "table/stats.h"
-
-#include <math.h>
-#include <stdlib.h>
 
 /* The collectives of one rank and process group in one step. */
 typedef struct stretch {
@@ -54,19 +49,9 @@ typedef struct finder {
     gt_collective_shifts *result;
 } finder;
 
-static int by_member_and_step(const void *a, const void *b)
-{
-    const stretch *x = a, *y = b;
-    if (x->member != y->member) return x->member < y->member ? -1 : 1;
-    return (x->step > y->step) - (x->step < y->step);
-}
+GT_ORDER_BY(by_member_and_step, stretch, GT_UP(member) GT_UP(step))
 
-static int by_name_and_rank(const void *a, const void *b)
-{
-    const member *x = a, *y = b;
-    if (x->name != y->name) return x->name < y->name ? -1 : 1;
-    return (x->rank > y->rank) - (x->rank < y->rank);
-}
+GT_ORDER_BY(by_name_and_rank, member, GT_UP(name) GT_UP(rank))
 
 /* Steps follow each other; what goes back to an earlier one is left out. */
 static void find_stretches(finder *f, const gt_groups *groups, const uint32_t *by_start, const int64_t *steps)
@@ -286,10 +271,6 @@ gt_collective_shifts gt_collective_shifts_find(const gt_table *rows, const gt_gr
         for (end = begin; end < groups->count && f.members[end].name == f.members[begin].name;) end++;
         shift_group(&f, &f.members[begin], end - begin, unlike);
     }
-    gt_free(f.stretches);
-    gt_free(f.members);
-    gt_free(f.values);
-    gt_free(f.begins);
-    gt_free(f.ordered);
+    gt_free_all(f.stretches, f.members, f.values, f.begins, f.ordered);
     return result;
 }

@@ -12,13 +12,8 @@
  * Figures are rounded to tenths of a microsecond. */
 #include "analysis/collective/internal.h"
 
-#include "base/memory.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
-#include "table/operations.h"
 #include "table/stats.h"
-
-#include <math.h>
 
 typedef struct arrivals {
     bool seen;
@@ -185,8 +180,6 @@ gt_table *gt_collective_stragglers(const gt_collective_sync *sync, const double 
     collect_durations(by_rank, matches->events);
     gt_table *table = make_sheet(by_rank, sync, seen);
     gt_table_sort(table, least_wait_first, 1);
-    gt_free(all.waits);
-    gt_free(all.durations);
-    gt_free(by_rank);
+    gt_free_all(all.waits, all.durations, by_rank);
     return table;
 }

@@ -18,14 +18,8 @@
  * Times are INT if the trace has them as integers. */
 #include "analysis/collective/internal.h"
 
-#include "base/memory.h"
-#include "base/number.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
-#include "table/operations.h"
 #include "table/stats.h"
-
-#include <math.h>
 
 /* The columns of nccl_long that the sheet starts with; all ranks must agree on all but the first. */
 static const gt_col shared_columns[] = {
@@ -88,8 +82,7 @@ bool gt_collective_sync_find(gt_collective_sync *sync, const gt_collective_match
 
 void gt_collective_sync_free(gt_collective_sync *sync)
 {
-    gt_free(sync->collectives);
-    gt_free(sync->has_disagreeing);
+    gt_free_all(sync->collectives, sync->has_disagreeing);
     *sync = (gt_collective_sync){0};
 }
 

@@ -2,14 +2,7 @@
  * their keys, and the differences are computed from the joined columns. */
 #include "analysis/compare/compare.h"
 
-#include "base/buffer.h"
-#include "base/map.h"
-#include "base/memory.h"
-#include "base/number.h"
 #include "schema/columns.h"
-#include "table/operations.h"
-
-#include <math.h>
 
 const char *const gt_split_names[GT_SPLITS] = {"intersect", "only_baseline", "only_variant"};
 
@@ -193,8 +186,7 @@ static gt_table *tagged_copy(const gt_compared *report, const gt_compare_rule *r
         if (!is_key[c]) order[count++] = c;
     gt_table_arrange(table, order, count);
     gt_column_index_free(&index);
-    gt_free(is_key);
-    gt_free(order);
+    gt_free_all(is_key, order);
     for (size_t c = rule->key_count; c < table->column_count; c++) {
         char *name = gt_format("%s::%s", report->tag, table->columns[c].name);
         gt_table_rename_column(table, c, gt_col_named(name));
@@ -331,9 +323,7 @@ void gt_merged_free(gt_merged *merged)
 {
     if (!merged) return;
     gt_table_free(merged->table);
-    gt_free(merged->tags);
-    gt_free(merged->report_of_column);
-    gt_free(merged);
+    gt_free_all(merged->tags, merged->report_of_column, merged);
 }
 
 /* ---- columns and order ---- */

@@ -1,9 +1,7 @@
 /* What changed between reports? Sheets of a baseline and its variants side by side (compare.c), and
  * conditions on their changes that make a comparison fail (gate.c). */
-#ifndef GT_ANALYSIS_COMPARE_COMPARE_H
-#define GT_ANALYSIS_COMPARE_COMPARE_H
+#pragma once
 
-#include "base/error.h"
 #include "table/table.h"
 
 /* ---- sheets side by side ----
@@ -132,5 +130,3 @@ typedef struct gt_gate_values {
 } gt_gate_values;
 bool gt_gate_matches(const gt_gate *gate, const char *row);
 void gt_gate_compare(gt_gate *gate, const gt_gate_values *values, gt_table *met);
-
-#endif

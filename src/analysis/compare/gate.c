@@ -2,15 +2,9 @@
  * sheets. */
 #include "analysis/compare/compare.h"
 
-#include "base/memory.h"
-#include "base/buffer.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
 
 #include <fnmatch.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const char *const op_strings[] = {
     [GT_GATE_AT_LEAST] = ">=", [GT_GATE_AT_MOST] = "<=", [GT_GATE_ABOVE] = ">", [GT_GATE_BELOW] = "<"};
@@ -146,9 +140,7 @@ bool gt_gate_parse_measure(gt_gate *gate, const char *condition)
 
 void gt_gate_free(gt_gate *gate)
 {
-    gt_free(gate->sheet);
-    gt_free(gate->row);
-    gt_free(gate->column);
+    gt_free_all(gate->sheet, gate->row, gate->column);
     *gate = (gt_gate){0};
 }
 

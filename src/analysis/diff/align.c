@@ -19,10 +19,6 @@
  * prefix the table is that of the rest, while inside the prefix costs are the difference of the lengths. */
 #include "analysis/diff/internal.h"
 
-#include "base/memory.h"
-
-#include <string.h>
-
 void gt_diff_ops_add(gt_diff_ops *ops, uint32_t i, uint32_t j)
 {
     GT_PUSH(ops->items, ops->count, ops->capacity, ((gt_diff_op){i, j}));
@@ -224,9 +220,7 @@ static void go_back(align_table *t, size_t i, size_t j, gt_diff_ops *ops)
 
 static void free_table(align_table *t)
 {
-    void *arrays[] = {t->places,  t->ends, t->dense, t->dense_bits, t->equal,
-                      t->between, t->up,   t->down,  t->kept};
-    for (size_t i = 0; i < GT_LENGTH(arrays); i++) gt_free(arrays[i]);
+    gt_free_all(t->places, t->ends, t->dense, t->dense_bits, t->equal, t->between, t->up, t->down, t->kept);
     gt_map_free(&t->symbols);
 }
 

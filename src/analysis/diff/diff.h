@@ -8,14 +8,9 @@
  *     overview.c            the summary on the terminal, and columns for unified_perf_summary
  *
  * A trace is "trace1" or side 0, and "trace2" or side 1. String ids in all tables are those of trace1. */
-#ifndef GT_ANALYSIS_DIFF_DIFF_H
-#define GT_ANALYSIS_DIFF_DIFF_H
+#pragma once
 
 #include "analysis/pytorch/sheets.h"
-#include "base/error.h"
-#include "base/map.h"
-#include "table/table.h"
-#include "trace/pytorch/calls.h"
 
 /* ---- one trace ---- */
 
@@ -180,5 +175,3 @@ gt_table *gt_diff_differences(const gt_diff_stats *stats);
  * A row without a common call has empty cells; if no row has one, nothing is added. `stats` must have the
  * rows of both traces. */
 void gt_diff_add_columns(gt_table *sheet, gt_unified *unified, const gt_diff_stats *stats);
-
-#endif

@@ -1,9 +1,7 @@
 /* What the files of the diff share: alignment of two lists of calls, and strings for the sheets. */
-#ifndef GT_ANALYSIS_DIFF_INTERNAL_H
-#define GT_ANALYSIS_DIFF_INTERNAL_H
+#pragma once
 
 #include "analysis/diff/diff.h"
-#include "base/buffer.h"
 
 /* ---- alignment (align.c) ---- */
 
@@ -86,5 +84,3 @@ uint32_t gt_diff_call_stack(gt_diff_strings *texts, size_t side, uint32_t row);
 
 /* The node of a row's common call, by the column of ids; GT_NO_EVENT: none. */
 uint32_t gt_diff_node_at(const gt_column *ids, size_t row);
-
-#endif

@@ -4,17 +4,6 @@
  * from there to all common calls of the row's kernels. */
 #include "analysis/diff/internal.h"
 
-#include "base/buffer.h"
-#include "base/memory.h"
-#include "base/number.h"
-#include "schema/columns.h"
-#include "schema/sheets.h"
-#include "table/operations.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum { SAME, REPLACED, BELOW, ALONE, NOT_COMPARED, PARTS };
 static const char *const part_names[PARTS] = {
     [SAME] = "the same kernel in both traces",

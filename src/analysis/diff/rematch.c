@@ -11,13 +11,6 @@
  * the alignment had already paired come first, then calls in order. */
 #include "analysis/diff/internal.h"
 
-#include "base/log.h"
-#include "base/memory.h"
-#include "trace/rows.h"
-
-#include <stdlib.h>
-#include <string.h>
-
 enum {
     LEVELS = 4,
     SHAPE_PAIRS_MAX = 1 << 22, /* of one name; above this the alignment stays as it is */
@@ -96,13 +89,11 @@ void gt_diff_rematch_free(gt_diff_rematch *r)
     if (!r) return;
     for (size_t i = 0; i < 2; i++) {
         calls_of_list *l = &r->lists[i];
-        void *arrays[] = {l->names,       l->partner,      l->paired,     l->handled,        l->members.items,
-                          l->shape.items, l->shapes.items, l->ends.items, l->by_shape.items, l->next.items};
-        for (size_t k = 0; k < GT_LENGTH(arrays); k++) gt_free(arrays[k]);
+        gt_free_all(l->names, l->partner, l->paired, l->handled, l->members.items, l->shape.items,
+                    l->shapes.items, l->ends.items, l->by_shape.items, l->next.items);
     }
-    void *arrays[] = {r->names, r->frontier.items, r->below.items, r->level.items, r->pairs,
-                      r->rank,  r->partners,       r->matched,     r->waiting,     r->changed.items};
-    for (size_t k = 0; k < GT_LENGTH(arrays); k++) gt_free(arrays[k]);
+    gt_free_all(r->names, r->frontier.items, r->below.items, r->level.items, r->pairs, r->rank, r->partners,
+                r->matched, r->waiting, r->changed.items);
     gt_interner_free(r->levels);
     gt_interner_free(r->shapes);
     gt_map_free(&r->shape_places);
@@ -175,14 +166,7 @@ static scored_pair score(const gt_diff_rematch *r, uint32_t first, uint32_t seco
 }
 
 /* Best first. */
-static int by_score(const void *left, const void *right)
-{
-    const scored_pair *a = left, *b = right;
-    if (a->depth != b->depth) return a->depth < b->depth ? 1 : -1;
-    if (a->overlap != b->overlap) return a->overlap < b->overlap ? 1 : -1;
-    if (a->first != b->first) return a->first < b->first ? -1 : 1;
-    return (a->second > b->second) - (a->second < b->second);
-}
+GT_ORDER_BY(by_score, scored_pair, GT_DOWN(depth) GT_DOWN(overlap) GT_UP(first) GT_UP(second))
 
 /* ---- the calls of one name ---- */
 
@@ -238,12 +222,7 @@ static void score_shapes(gt_diff_rematch *r)
     }
 }
 
-static int by_turn(const void *left, const void *right)
-{
-    const waiting *a = left, *b = right;
-    if (a->rank != b->rank) return a->rank < b->rank ? -1 : 1;
-    return (a->index > b->index) - (a->index < b->index);
-}
+GT_ORDER_BY(by_turn, waiting, GT_UP(rank) GT_UP(index))
 
 /* Lists the calls of the name that the alignment matched with one of the same name. */
 static void list_matched(gt_diff_rematch *r, uint32_t name)

@@ -4,12 +4,7 @@
  * all sheets use the interner of trace1, and strings of trace2 are copied there once. */
 #include "analysis/diff/internal.h"
 
-#include "base/buffer.h"
-#include "base/memory.h"
-#include "base/number.h"
 #include "compat/python_literal.h"
-
-#include <string.h>
 
 /* ---- names ---- */
 
@@ -248,8 +243,7 @@ static void find_roots(gt_diff_side *s)
         }
     }
     gt_map_free(&seen);
-    gt_free(tops.items);
-    gt_free(ops.items);
+    gt_free_all(tops.items, ops.items);
 }
 
 /* ---- wrappers ---- */
@@ -328,8 +322,7 @@ void gt_diff_side_free(gt_diff_side *s)
     gt_calls_free(s->calls);
     gt_map_free(&s->children_of);
     gt_map_free(&s->parent_of);
-    void *arrays[] = {s->normal, s->loose, s->roots.items, s->wrapped, s->branches, s->spare.items};
-    for (size_t i = 0; i < GT_LENGTH(arrays); i++) gt_free(arrays[i]);
+    gt_free_all(s->normal, s->loose, s->roots.items, s->wrapped, s->branches, s->spare.items);
     gt_free(s);
 }
 
@@ -557,6 +550,5 @@ void gt_diff_strings_free(gt_diff_strings *t)
         gt_map_free(&s->stacks);
     }
     gt_buffer_free(&t->buffer);
-    gt_free(t->rows.items);
-    gt_free(t);
+    gt_free_all(t->rows.items, t);
 }

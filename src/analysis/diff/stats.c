@@ -17,12 +17,7 @@
  * the columns are filled. */
 #include "analysis/diff/internal.h"
 
-#include "base/memory.h"
-#include "schema/columns.h"
-#include "schema/sheets.h"
 #include "trace/pytorch/graft.h"
-
-#include <math.h>
 
 /* A row of the table to come. */
 typedef struct gpu_row {
@@ -370,11 +365,7 @@ gt_diff_stats gt_diff_stats_make(const gt_diff_tree *merged, gt_diff_stats_optio
     stats.identical = w.row_count && are_identical(&w, stats.table);
     gt_diff_strings_free(w.texts);
     gt_intervals_free(&w.spare);
-    gt_free(w.done);
-    gt_free(w.stack);
-    gt_free(w.rows);
-    gt_free(w.groups);
-    gt_free(w.work.items);
+    gt_free_all(w.done, w.stack, w.rows, w.groups, w.work.items);
     return stats;
 }
 
@@ -395,7 +386,6 @@ gt_table *gt_diff_stats_sheet(gt_diff_stats *stats)
 void gt_diff_stats_free(gt_diff_stats *stats)
 {
     gt_table_free(stats->table);
-    gt_free(stats->gpu_rows);
-    gt_free(stats->sides);
+    gt_free_all(stats->gpu_rows, stats->sides);
     *stats = (gt_diff_stats){0};
 }

@@ -20,12 +20,6 @@
  *        by name, then by a looser name without function and folder. */
 #include "analysis/diff/internal.h"
 
-#include "base/memory.h"
-#include "trace/rows.h"
-
-#include <math.h>
-#include <string.h>
-
 /* ---- children of a pair ---- */
 
 static const uint64_t MOST_CELLS = (uint64_t)1 << 38; /* table cells of all alignments together */
@@ -245,8 +239,7 @@ static bool choose_wrappers(matcher *m, uint8_t *chosen[2])
                 chosen[w][k] = 1;
                 any = true;
             }
-    gt_free(sequences[0].items);
-    gt_free(sequences[1].items);
+    gt_free_all(sequences[0].items, sequences[1].items);
     return any;
 }
 
@@ -273,8 +266,7 @@ static void open_wrappers(matcher *m, size_t w, const uint8_t *chosen, gt_row_li
     sort_by_start(m, m->sides[w], &opened, tags->items);
     gt_free(list->items);
     *list = opened;
-    gt_free(match_of);
-    gt_free(open);
+    gt_free_all(match_of, open);
 }
 
 /* Keeps the matches and aligns all other events again. */
@@ -297,8 +289,7 @@ static bool align_opened(matcher *m, const gt_row_list tags[2])
     }
     m->ops.count = 0;
     for (uint32_t k = 0; k < matches; k++) gt_diff_ops_add(&m->ops, places[0].items[k], places[1].items[k]);
-    gt_free(places[0].items);
-    gt_free(places[1].items);
+    gt_free_all(places[0].items, places[1].items);
     if (!m->left[0].count || !m->left[1].count) {
         for (size_t k = 0; k < m->left[0].count; k++)
             gt_diff_ops_add(&m->ops, m->left[0].items[k], GT_NO_INDEX);
@@ -321,11 +312,9 @@ static bool open_unmatched(matcher *m)
         gt_row_list tags[2] = {{0}, {0}};
         for (size_t w = 0; w < 2; w++) open_wrappers(m, w, chosen[w], &tags[w]);
         aligned = align_opened(m, tags);
-        gt_free(tags[0].items);
-        gt_free(tags[1].items);
+        gt_free_all(tags[0].items, tags[1].items);
     }
-    gt_free(chosen[0]);
-    gt_free(chosen[1]);
+    gt_free_all(chosen[0], chosen[1]);
     return aligned;
 }
 
@@ -340,8 +329,7 @@ static bool align_loosely(matcher *m)
     for (size_t w = 0; w < 2; w++)
         for (size_t k = 0; k < still[w].count; k++) push_row(&rows[w], m->inside[w].items[still[w].items[k]]);
     bool aligned = align(m, rows, true, &m->loose);
-    gt_free(rows[0].items);
-    gt_free(rows[1].items);
+    gt_free_all(rows[0].items, rows[1].items);
     if (!aligned) return false;
     m->made.count = 0;
     for (size_t k = 0; k < m->parts.count; k++)
@@ -423,13 +411,11 @@ static void matcher_free(matcher *m)
     gt_interner_free(m->sequences);
     new_marks(m);
     for (size_t w = 0; w < 2; w++) {
-        void *arrays[] = {m->lists[w].items, m->left[w].items, m->inside[w].items, m->still[w].items,
-                          m->keys[w].items};
-        for (size_t i = 0; i < GT_LENGTH(arrays); i++) gt_free(arrays[i]);
+        gt_free_all(m->lists[w].items, m->left[w].items, m->inside[w].items, m->still[w].items,
+                    m->keys[w].items);
     }
-    void *arrays[] = {m->ops.items, m->all.items,   m->names.items, m->spare.items,
-                      m->starts,    m->parts.items, m->loose.items, m->made.items};
-    for (size_t i = 0; i < GT_LENGTH(arrays); i++) gt_free(arrays[i]);
+    gt_free_all(m->ops.items, m->all.items, m->names.items, m->spare.items, m->starts, m->parts.items,
+                m->loose.items, m->made.items);
     gt_free(m);
 }
 
@@ -535,8 +521,5 @@ void gt_diff_tree_free(gt_diff_tree *merged)
     if (!merged) return;
     for (size_t w = 0; w < 2; w++) gt_diff_side_free(merged->sides[w]);
     gt_interner_free(merged->names);
-    gt_free(merged->nodes);
-    gt_free(merged->children);
-    gt_free(merged->roots);
-    gt_free(merged);
+    gt_free_all(merged->nodes, merged->children, merged->roots, merged);
 }

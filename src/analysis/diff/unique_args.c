@@ -8,17 +8,6 @@
  * after the last "::", is part of the other. */
 #include "analysis/diff/internal.h"
 
-#include "base/buffer.h"
-#include "base/map.h"
-#include "base/memory.h"
-#include "base/number.h"
-#include "schema/columns.h"
-#include "schema/sheets.h"
-#include "table/operations.h"
-
-#include <stdlib.h>
-#include <string.h>
-
 /* ---- common names of ops ---- */
 
 enum {
@@ -55,13 +44,7 @@ typedef struct naming {
 
 /* ---- ops and modules of diff_stats ---- */
 
-static int by_call_and_side(const void *left, const void *right)
-{
-    const use *a = left, *b = right;
-    if (a->call != b->call) return a->call < b->call ? -1 : 1;
-    if (a->side != b->side) return a->side < b->side ? -1 : 1;
-    return (a->place > b->place) - (a->place < b->place);
-}
+GT_ORDER_BY(by_call_and_side, use, GT_UP(call) GT_UP(side) GT_UP(place))
 
 /* Lists the distinct ops of each common call and side, in order of the rows. */
 static void list_uses(naming *n, const gt_diff_stats *stats)
@@ -251,10 +234,7 @@ static void use_common_names(gt_table *summary, const gt_diff_stats *stats)
     gt_map_free(&n.module_at);
     gt_map_free(&n.visited);
     gt_map_free(&n.names);
-    gt_free(n.uses);
-    gt_free(n.modules);
-    gt_free(n.left[0].items);
-    gt_free(n.left[1].items);
+    gt_free_all(n.uses, n.modules, n.left[0].items, n.left[1].items);
     gt_buffer_free(&n.buffer);
 }
 
@@ -448,11 +428,7 @@ static gt_table *map_ops(const gt_table *summary)
         fill_list(table, GT_COL_KERNELS, row, &kernels, &k, of);
         fill_list(table, GT_COL_NN_MODULE_PARENTS, row, &modules, &m, of);
     }
-    gt_free(kernels.items);
-    gt_free(modules.items);
-    gt_free(places);
-    gt_free(sources);
-    gt_free(ops.items);
+    gt_free_all(kernels.items, modules.items, places, sources, ops.items);
     return table;
 }
 

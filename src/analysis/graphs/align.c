@@ -6,11 +6,6 @@
  * different kernels and tokens than pairs: the worth of each different pair is computed once. */
 #include "analysis/graphs/align.h"
 
-#include "base/memory.h"
-
-#include <stdlib.h>
-#include <string.h>
-
 enum { SAME_LAUNCH = 6, SAME_NAME = 5, SAME_STEM = 4, SAME_CLASS = 3, NO_PAIR = -4 };
 
 /* ---- the worth of a pair ---- */

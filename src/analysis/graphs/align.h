@@ -8,8 +8,7 @@
  * costs 1, except tokens at both ends of the reference. A pair is worth what names and classes say about it
  * (gt_graph_similarity); the alignment with the largest sum is found by dynamic programming in a band around
  * the diagonal. */
-#ifndef GT_ANALYSIS_GRAPHS_ALIGN_H
-#define GT_ANALYSIS_GRAPHS_ALIGN_H
+#pragma once
 
 #include "analysis/graphs/stem_ops.h"
 #include "analysis/graphs/names.h"
@@ -58,5 +57,3 @@ typedef struct gt_graph_fit {
 } gt_graph_fit;
 gt_graph_fit gt_graph_fit_of(const gt_graph_facts *facts, const gt_graph_kernel *kernels, size_t kernel_count,
                              const gt_graph_token *tokens, size_t token_count, const uint32_t *token_of);
-
-#endif

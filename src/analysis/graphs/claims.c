@@ -1,12 +1,6 @@
 /* The order in which references, names and classes are asked for the op of a kernel. */
 #include "analysis/graphs/claims.h"
 
-#include "base/buffer.h"
-#include "base/memory.h"
-
-#include <stdlib.h>
-#include <string.h>
-
 /* Eager references that are aligned with a unit. */
 enum { CANDIDATES = 3 };
 

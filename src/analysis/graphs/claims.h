@@ -10,8 +10,7 @@
  *        aligned with it, and the one that fits best is used
  *     3. what a reference leaves open: a helper belongs to the op of the kernel before it, then names that
  *        eager steps have taught, then the table of names, and at last the class: "graph::gemm" */
-#ifndef GT_ANALYSIS_GRAPHS_CLAIMS_H
-#define GT_ANALYSIS_GRAPHS_CLAIMS_H
+#pragma once
 
 #include "analysis/graphs/references.h"
 
@@ -73,5 +72,3 @@ gt_graph_match gt_graph_claims_find(gt_graph_names *names, const gt_graph_refere
  * that the best one pairs, from 0 to 1. */
 bool gt_graph_eager_fits(gt_graph_names *names, const gt_graph_references *references,
                          const gt_graph_replay *replay, double *share);
-
-#endif

@@ -1,8 +1,6 @@
 /* One replay after the other: which of its kernels are one op. */
 #include "analysis/graphs/graph_ops.h"
 
-#include "base/memory.h"
-
 static uint32_t event_of(const gt_graph_unit *unit, const gt_graph_claim *claim)
 {
     bool is_of_token = claim->token != GT_NO_TOKEN && !claim->by_name;

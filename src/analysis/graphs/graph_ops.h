@@ -1,6 +1,5 @@
 /* The claims about replayed kernels as ops of the call tree. */
-#ifndef GT_ANALYSIS_GRAPHS_GRAPH_OPS_H
-#define GT_ANALYSIS_GRAPHS_GRAPH_OPS_H
+#pragma once
 
 #include "analysis/graphs/graphs.h"
 #include "trace/pytorch/graph_ops.h"
@@ -11,5 +10,3 @@
  * arrays.
  */
 gt_graph_op_list gt_graphs_list_ops(const gt_graphs *graphs, const gt_linked_view *trace);
-
-#endif

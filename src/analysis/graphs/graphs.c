@@ -1,12 +1,6 @@
 /* Units of replayed kernels, and the claims about them. */
 #include "analysis/graphs/graphs.h"
 
-#include "base/memory.h"
-#include "base/team.h"
-
-#include <stdlib.h>
-#include <string.h>
-
 /* ---- units ---- */
 
 typedef struct unit_finder {

@@ -12,12 +12,10 @@
  * kernels are compared with  sheets.h      the sheets read_references.h   ... from traces graph_ops.h   the
  * ops become part of the trace
  */
-#ifndef GT_ANALYSIS_GRAPHS_GRAPHS_H
-#define GT_ANALYSIS_GRAPHS_GRAPHS_H
+#pragma once
 
 #include "analysis/graphs/claims.h"
 #include "analysis/serving/sheets.h"
-#include "analysis/serving/step_list.h"
 
 /* The kernels that graphs replay in a step, all its launches together; outside of steps, those of one launch.
  * Steps with the same kernels (names and grids) are replays of one unit. */
@@ -72,5 +70,3 @@ static inline const gt_listed_op *gt_graph_unit_op(const gt_graphs *graphs, cons
  * with gt_replay_sources_free. */
 gt_replay_sources gt_graphs_sources(const gt_graphs *graphs);
 void gt_replay_sources_free(gt_replay_sources *sources);
-
-#endif

@@ -11,13 +11,7 @@
 
 #include "analysis/graphs/layers.h"
 #include "analysis/serving/cells.h"
-#include "base/memory.h"
-#include "base/number.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
-
-#include <math.h>
-#include <stdlib.h>
 
 enum { SHORTEST_UNIT = 12 };
 

@@ -4,12 +4,9 @@
  *     stems    embed  norm gemm attn gemm norm gemm act gemm  norm gemm attn gemm norm gemm act gemm  argmax
  *              first  |------------ period 8 -------------|  |------------------ 2 layers --------|
  */
-#ifndef GT_ANALYSIS_GRAPHS_LAYERS_H
-#define GT_ANALYSIS_GRAPHS_LAYERS_H
+#pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 typedef struct gt_layers {
     size_t first;  /* kernel of the first layer */
@@ -36,5 +33,3 @@ const char *gt_layer_role_name(gt_layer_role role);
 /* The roles of the kernels of one layer, by their classes (gt_kernel_class) and whether they are helpers
  * (names.h). Layers follow each other, so the kernel after the last one is the first. */
 void gt_layer_roles_find(const uint8_t *classes, const bool *is_helper, size_t count, gt_layer_role *roles);
-
-#endif

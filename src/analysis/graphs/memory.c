@@ -25,12 +25,7 @@
 #include "analysis/graphs/memory.h"
 
 #include "analysis/serving/cells.h"
-#include "base/memory.h"
-#include "base/number.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
-
-#include <stdlib.h>
 
 /* A kernel of attention. */
 typedef struct attention {

@@ -5,8 +5,7 @@
  *
  * Bytes come from the shapes of ops (op_reads.h): those of eager kernels, and for replayed ones those of the
  * reference that names their ops. */
-#ifndef GT_ANALYSIS_GRAPHS_MEMORY_H
-#define GT_ANALYSIS_GRAPHS_MEMORY_H
+#pragma once
 
 #include "analysis/graphs/graphs.h"
 #include "model/arch.h"
@@ -34,5 +33,3 @@ gt_step_bound gt_step_bound_of(const gt_listed_step *step, double peak);
 /* Tables without rows where nothing is known; `arch` may be NULL. The caller owns them. */
 gt_table *gt_kv_roofline(const gt_memory_reads *reads, const gt_gpu_arch *arch);
 gt_table *gt_decode_bound(const gt_step_list *steps, gt_interner *strings, const gt_gpu_arch *arch);
-
-#endif

@@ -2,11 +2,6 @@
  * answered together: both are sorted by thread and time, and one pass has the modules that are open. */
 #include "analysis/graphs/modules.h"
 
-#include "base/memory.h"
-
-#include <math.h>
-#include <stdlib.h>
-
 static const char PREFIX[] = "nn.Module: ";
 
 /* By string id: the name after the prefix; GT_STR_NONE for other strings. NULL: no string has it. */

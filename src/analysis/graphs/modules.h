@@ -1,9 +1,7 @@
 /* The module of a model that a host event is in: the innermost Python function "nn.Module: NAME" around it.
  */
-#ifndef GT_ANALYSIS_GRAPHS_MODULES_H
-#define GT_ANALYSIS_GRAPHS_MODULES_H
+#pragma once
 
-#include "base/map.h"
 #include "trace/pytorch/pytorch.h"
 
 typedef struct gt_module_frame {
@@ -25,5 +23,3 @@ void gt_module_frames_free(gt_module_frames *frames);
 /* names[i] becomes that of the module around rows[i], GT_STR_NONE: there is none. */
 void gt_module_frames_around(const gt_module_frames *frames, const gt_event_view *trace, const uint32_t *rows,
                              size_t count, uint32_t *names);
-
-#endif

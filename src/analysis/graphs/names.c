@@ -1,11 +1,6 @@
 /* Helpers, ops by the names of their kernels, and classes of ops: tables, and how they are looked up. */
 #include "analysis/graphs/names.h"
 
-#include "base/buffer.h"
-#include "base/memory.h"
-
-#include <string.h>
-
 /* ---- words in names ---- */
 
 /* Where a word begins in a text; NULL: it is not in it. */

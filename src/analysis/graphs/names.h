@@ -9,14 +9,9 @@
  *     helper         it is the second kernel of an op, such as the reduction of a GEMM that was split
  *
  * Names and ops are string ids of one interner. What was found out about a name is kept. */
-#ifndef GT_ANALYSIS_GRAPHS_NAMES_H
-#define GT_ANALYSIS_GRAPHS_NAMES_H
+#pragma once
 
 #include "analysis/serving/kernel_classifier.h"
-#include "base/interner.h"
-#include "base/map.h"
-
-#include <stdbool.h>
 
 typedef struct gt_kernel_name {
     uint32_t stem; /* its number */
@@ -50,5 +45,3 @@ bool gt_class_is_strong(uint8_t class);
 /* Whether a kernel is of the skeleton of a model, by which two runs of it are recognised: norms, attention
  * and GEMMs without helpers. */
 bool gt_class_is_skeleton(uint8_t class);
-
-#endif

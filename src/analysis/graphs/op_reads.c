@@ -4,7 +4,6 @@
  * activations (aten::bmm) are not in it. */
 #include "analysis/graphs/op_reads.h"
 
-#include "base/memory.h"
 #include "trace/rows.h"
 
 typedef enum input_use {

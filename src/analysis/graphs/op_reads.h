@@ -1,8 +1,7 @@
 /* What an op has to read from memory however it computes: its weights, and its part of the KV cache per token
  * of context. Both are in the shapes of its inputs, and neither depends on the batch size, so that the
  * reference of a replayed graph tells them, too. */
-#ifndef GT_ANALYSIS_GRAPHS_OP_READS_H
-#define GT_ANALYSIS_GRAPHS_OP_READS_H
+#pragma once
 
 #include "json/values.h"
 #include "trace/pytorch/pytorch.h"
@@ -16,5 +15,3 @@ typedef struct gt_op_reads {
 
 /* Of the innermost op around a call that is known to read any. `values` are those of the trace's strings. */
 gt_op_reads gt_op_reads_around(const gt_linked_view *trace, gt_values *values, uint32_t call);
-
-#endif

@@ -2,12 +2,7 @@
  * explained. */
 #include "analysis/graphs/read_references.h"
 
-#include "base/memory.h"
 #include "trace/rows.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- strings of another trace ---- */
 

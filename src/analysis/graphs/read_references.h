@@ -1,6 +1,5 @@
 /* References from traces: eager steps, and captures. */
-#ifndef GT_ANALYSIS_GRAPHS_READ_REFERENCES_H
-#define GT_ANALYSIS_GRAPHS_READ_REFERENCES_H
+#pragma once
 
 #include "analysis/graphs/modules.h"
 #include "analysis/graphs/references.h"
@@ -14,5 +13,3 @@ size_t gt_graph_add_steps(gt_graph_references *references, gt_graph_names *names
 /* Adds the captures of a trace, of which `batch` is the batch size; -1: unknown. Returns their number. */
 size_t gt_graph_add_captures(gt_graph_references *references, gt_graph_names *names,
                              const gt_linked_view *capture, const gt_module_frames *modules, int64_t batch);
-
-#endif

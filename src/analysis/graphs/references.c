@@ -1,11 +1,6 @@
 /* Lists of references, and what they contain. */
 #include "analysis/graphs/references.h"
 
-#include "base/memory.h"
-
-#include <stdlib.h>
-#include <string.h>
-
 /* ---- contents ---- */
 
 static uint64_t launch_key(uint32_t name, uint32_t grid)

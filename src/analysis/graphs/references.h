@@ -3,8 +3,7 @@
  *
  *     capture    what the host launched while a graph was captured. On NVIDIA GPUs without kernel names
  *     eager      the GPU work of a step that launched its kernels one by one */
-#ifndef GT_ANALYSIS_GRAPHS_REFERENCES_H
-#define GT_ANALYSIS_GRAPHS_REFERENCES_H
+#pragma once
 
 #include "analysis/graphs/align.h"
 
@@ -72,5 +71,3 @@ typedef struct gt_graph_contents {
 gt_graph_contents gt_graph_contents_of(gt_graph_names *names, const gt_graph_kernel *kernels, size_t count);
 uint64_t gt_graph_in_common(const gt_graph_contents *contents, const gt_graph_bag *bag);
 void gt_graph_contents_free(gt_graph_contents *contents);
-
-#endif

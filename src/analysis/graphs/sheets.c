@@ -11,9 +11,7 @@
 #include "analysis/graphs/sheets.h"
 
 #include "analysis/serving/cells.h"
-#include "base/buffer.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
 
 static const gt_column_head columns[] = {
     {GT_COL_UNIT, GT_TYPE_INT},      {GT_COL_PHASE, GT_TYPE_STRING},  {GT_COL_PADDED, GT_TYPE_INT},

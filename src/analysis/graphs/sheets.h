@@ -4,14 +4,10 @@
  *     layers           the layers of the model in each unit         layer_sheet.c
  *
  * The caller owns the tables, which may have no rows; their strings are those of the trace. */
-#ifndef GT_ANALYSIS_GRAPHS_SHEETS_H
-#define GT_ANALYSIS_GRAPHS_SHEETS_H
+#pragma once
 
 #include "analysis/graphs/graphs.h"
-#include "table/table.h"
 
 /* After gt_graphs_attribute. */
 gt_table *gt_graph_kernels(const gt_graphs *graphs);
 gt_table *gt_graph_layers(gt_graphs *graphs);
-
-#endif

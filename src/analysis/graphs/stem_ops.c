@@ -1,9 +1,6 @@
 /* Counts of kernels by stem and op. */
 #include "analysis/graphs/stem_ops.h"
 
-#include "base/interner.h"
-#include "base/memory.h"
-
 /* What share of the kernels of a stem one op must have launched: SURE / OF. */
 enum { SURE = 19, OF = 20 };
 

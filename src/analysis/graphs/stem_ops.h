@@ -1,11 +1,8 @@
 /* Which op launches which kernels, learned from work whose ops are known: by stem (names.h), how often each
  * op launched such a kernel. */
-#ifndef GT_ANALYSIS_GRAPHS_STEM_OPS_H
-#define GT_ANALYSIS_GRAPHS_STEM_OPS_H
+#pragma once
 
-#include "base/map.h"
-
-#include <stdbool.h>
+#include "base/base.h"
 
 typedef struct gt_stem_count {
     uint32_t total, most; /* kernels; those of the op that launched most of them: */
@@ -24,5 +21,3 @@ bool gt_stem_ops_has(const gt_stem_ops *learned, uint32_t stem, uint32_t op);
 /* The op of at least 95 % of the kernels with this stem; GT_STR_NONE: there is none. */
 uint32_t gt_stem_ops_sure(const gt_stem_ops *learned, uint32_t stem);
 void gt_stem_ops_free(gt_stem_ops *learned);
-
-#endif

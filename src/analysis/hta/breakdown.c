@@ -28,12 +28,8 @@
  *     idle_time_ratio  its share of all intervals of the stream, two decimals; empty if their sum is 0 */
 #include "analysis/hta/hta.h"
 
-#include "base/memory.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
 #include "table/stats.h"
-
-#include <math.h>
 
 /* ---- temporal_breakdown ---- */
 

@@ -9,19 +9,11 @@
  * With hta_times, times and types are those of HolisticTraceAnalysis; see gt_hta_options. */
 #include "analysis/hta/hta.h"
 
-#include "base/map.h"
-#include "base/memory.h"
 #include "schema/columns.h"
-#include "table/operations.h"
 #include "table/stats.h"
 #include "trace/pytorch/event_rows.h"
 #include "trace/pytorch/gpu_events.h"
 #include "trace/rows.h"
-
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Calls that add an entry to a stream's queue. */
 static const char *const queueing_calls[] = {
@@ -211,8 +203,7 @@ static last_steps find_last_steps(const source *s)
             last.starts_us[*place] = greatest[*place] = fmax(greatest[*place], steps[i].start_us);
         }
     }
-    gt_free(greatest);
-    gt_free(rows);
+    gt_free_all(greatest, rows);
     gt_map_free(&places);
     gt_free(steps);
     return last;
@@ -357,10 +348,7 @@ gt_hta_events gt_hta_events_find(const gt_event_view *trace, const gt_hta_option
     list_kernels(&events, &s, &l, &range);
     if (range.end_us > range.start_us) events.span_us = range.end_us - range.start_us;
     launches_free(&l);
-    gt_free(s.ids);
-    gt_free(s.ranks);
-    gt_free(s.stream);
-    gt_free(s.types);
+    gt_free_all(s.ids, s.ranks, s.stream, s.types);
     return events;
 }
 
@@ -382,8 +370,7 @@ void gt_hta_events_group(gt_hta_events *events, const uint32_t *group_of, size_t
     for (size_t g = 0; g < groups; g++) next[g] = begins[g];
     for (size_t i = 0; i < events->count; i++)
         grouped[next[group_of[events->kernels[i].row]]++] = events->kernels[i];
-    gt_free(next);
-    gt_free(events->kernels);
+    gt_free_all(next, events->kernels);
     events->kernels = grouped;
 }
 
@@ -420,16 +407,13 @@ gt_hta_streams gt_hta_streams_find(const gt_hta_events *events)
         GT_PUSH(streams.numbers, streams.count, number_capacity, stream);
         GT_PUSH(streams.ends, ends, end_capacity, i + 1);
     }
-    gt_free(starts_us);
-    gt_free(numbers);
+    gt_free_all(starts_us, numbers);
     return streams;
 }
 
 void gt_hta_streams_free(gt_hta_streams *streams)
 {
-    gt_free(streams->numbers);
-    gt_free(streams->ends);
-    gt_free(streams->places);
+    gt_free_all(streams->numbers, streams->ends, streams->places);
     *streams = (gt_hta_streams){0};
 }
 

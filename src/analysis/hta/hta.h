@@ -9,11 +9,9 @@
  *
  *     temporal_breakdown, comm_comp_overlap, idle_time_breakdown, idle_interval_stats    breakdown.c
  *     queue_length_summary, launch_stats_summary                                        launches.c */
-#ifndef GT_ANALYSIS_HTA_HTA_H
-#define GT_ANALYSIS_HTA_HTA_H
+#pragma once
 
 #include "table/table.h"
-#include "trace/intervals.h"
 #include "trace/pytorch/pytorch.h"
 
 typedef struct gt_hta_options {
@@ -109,5 +107,3 @@ gt_table *gt_hta_idle_time_breakdown(const gt_hta_events *events, int64_t rank);
 gt_table *gt_hta_idle_interval_stats(const gt_hta_events *events, int64_t rank);
 gt_table *gt_hta_queue_length_summary(const gt_hta_events *events, int64_t rank);
 gt_table *gt_hta_launch_stats_summary(const gt_hta_events *events, int64_t rank);
-
-#endif

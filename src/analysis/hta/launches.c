@@ -19,14 +19,9 @@
  *     launch_delay_outliers  delays of more than 100 µs */
 #include "analysis/hta/hta.h"
 
-#include "base/memory.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
-#include "table/operations.h"
 #include "table/stats.h"
 #include "trace/rows.h"
-
-#include <math.h>
 
 /* ---- queue_length_summary ---- */
 
@@ -58,9 +53,7 @@ static size_t list_changes(const gt_hta_events *events, const uint32_t *places, 
         changes[listed++] =
             launches ? (change){launches_us[order[launch++]], 1} : (change){starts_us[start++], -1};
     }
-    gt_free(launches_us);
-    gt_free(starts_us);
-    gt_free(order);
+    gt_free_all(launches_us, starts_us, order);
     return listed;
 }
 
@@ -102,8 +95,7 @@ gt_table *gt_hta_queue_length_summary(const gt_hta_events *events, int64_t rank)
         gt_table_set_float(table, relative, row,
                            events->span_us != 0 ? full_us / events->span_us : (double)NAN);
     }
-    gt_free(changes);
-    gt_free(lengths);
+    gt_free_all(changes, lengths);
     gt_hta_streams_free(&streams);
     return table;
 }
@@ -225,7 +217,6 @@ gt_table *gt_hta_launch_stats_summary(const gt_hta_events *events, int64_t rank)
         add_call(table, events, rank, calls + begin, i + 1 - begin);
         begin = i + 1;
     }
-    gt_free(names);
-    gt_free(calls);
+    gt_free_all(names, calls);
     return table;
 }

@@ -16,12 +16,6 @@
 
 #include "analysis/sheet_parts.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
-#include "table/operations.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { LAST_GPU_PID = 100 };
 static const char UNCATEGORIZED[] = "Uncategorized Events";
@@ -68,8 +62,7 @@ static void add_to_total(total_list *list, uint32_t name, int64_t count, double 
 
 static void free_totals(total_list *list)
 {
-    gt_free(list->items);
-    gt_free(list->index_of);
+    gt_free_all(list->items, list->index_of);
 }
 
 static int by_name(const void *left, const void *right, void *strings)

@@ -19,19 +19,8 @@
  * slices of all its collectives. */
 #include "analysis/jax/kernels.h"
 
-#include "base/memory.h"
-#include "base/log.h"
-#include "base/map.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
-#include "table/operations.h"
 #include "table/stats.h"
-
-#include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 typedef enum collective_kind {
     ALL_GATHER,
@@ -96,11 +85,9 @@ void gt_jax_collectives_free(gt_jax_collectives *c)
     if (!c) return;
     for (size_t i = 0; i < c->slice_count; i++) gt_free(c->slices[i].events);
     for (size_t k = 0; k < KINDS; k++) {
-        gt_free(c->of_kind[k].bandwidths);
-        gt_free(c->of_kind[k].bus_bandwidths);
+        gt_free_all(c->of_kind[k].bandwidths, c->of_kind[k].bus_bandwidths);
     }
-    gt_free(c->slices);
-    gt_free(c->events);
+    gt_free_all(c->slices, c->events);
     gt_interner_free(c->strings);
     gt_free(c);
 }
@@ -473,8 +460,7 @@ gt_table *gt_jax_collective_groups(gt_jax_collectives *c)
         }
         s->bandwidth = gt_mean(means.bandwidths, means.count);
         s->bus_bandwidth = gt_mean(means.bus_bandwidths, means.count);
-        gt_free(means.bandwidths);
-        gt_free(means.bus_bandwidths);
+        gt_free_all(means.bandwidths, means.bus_bandwidths);
         gt_map_free(&index.first);
         gt_free(index.next);
     }
@@ -524,8 +510,7 @@ static void add_collective(gt_jax_collectives *c, gt_table *table, const uint32_
         first_slices[row] = order[begin];
         begins[row] = begin;
     }
-    gt_free(bandwidths);
-    gt_free(bus);
+    gt_free_all(bandwidths, bus);
 }
 
 /* Adds a collective, whose slices begin at order[begin], to the measures of its kind. */
@@ -569,10 +554,7 @@ gt_table *gt_jax_collective_bandwidths(gt_jax_collectives *c)
     gt_table_take(table, rows, table->row_count);
     for (size_t i = 0; i < table->row_count; i++)
         add_to_kind(c, order, begins[rows[i]], table->columns[3].ints[i]);
-    gt_free(rows);
-    gt_free(begins);
-    gt_free(first_slices);
-    gt_free(order);
+    gt_free_all(rows, begins, first_slices, order);
     return table;
 }
 

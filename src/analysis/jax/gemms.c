@@ -9,14 +9,8 @@
 #include "analysis/jax/kernels.h"
 
 #include "analysis/jax/models.h"
-#include "base/memory.h"
-#include "base/log.h"
 #include "compat/python_repr.h"
-#include "model/model.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
-
-#include <string.h>
 
 enum { FIRST_GPU_PID = 1 };
 

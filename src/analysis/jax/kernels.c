@@ -2,13 +2,8 @@
 #include "analysis/jax/kernels.h"
 
 #include "analysis/jax/models.h"
-#include "base/memory.h"
-#include "base/log.h"
 #include "compat/python_repr.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
-
-#include <string.h>
 
 /* ---- classes ----
  *
@@ -111,16 +106,13 @@ gt_jax_kernels gt_jax_kernels_find(const gt_jax *trace)
         gt_jax_class op = trace->op[i] == GT_JAX_NONE ? GT_JAX_CLASS_XLA : (gt_jax_class)of_op[trace->op[i]];
         k.classes[at++] = (uint8_t)gt_jax_class_combine((gt_jax_class)of_name[trace->name[i]], op);
     }
-    gt_free(of_name);
-    gt_free(of_op);
+    gt_free_all(of_name, of_op);
     return k;
 }
 
 void gt_jax_kernels_free(gt_jax_kernels *k)
 {
-    gt_free(k->events);
-    gt_free(k->classes);
-    gt_free(k->details);
+    gt_free_all(k->events, k->classes, k->details);
     gt_arena_free(&k->arena);
     *k = (gt_jax_kernels){0};
 }

@@ -1,7 +1,6 @@
 /* What the sheets of JAX profiles share about kernels: their classes, the strings of their ops, the
  * statistics of groups of them, and which events count in a timeline. */
-#ifndef GT_ANALYSIS_JAX_KERNELS_H
-#define GT_ANALYSIS_JAX_KERNELS_H
+#pragma once
 
 #include "analysis/jax/sheets.h"
 #include "table/operations.h"
@@ -49,5 +48,3 @@ bool gt_jax_is_stream(const gt_jax *trace, size_t event);
 bool gt_jax_is_computation(const gt_jax *trace, size_t event);
 /* Whether the name of a kernel contains nccl, rccl or cross_device_reduce, in any case. */
 bool gt_jax_is_communication(gt_str name);
-
-#endif

@@ -9,15 +9,7 @@
  *     time of a token   the sum of its layers; the mean over the tokens that have all layers */
 #include "analysis/jax/llama.h"
 
-#include "base/map.h"
-#include "base/memory.h"
 #include "table/stats.h"
-
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <strings.h>
 
 typedef enum stage {
     NORM_ATTN,
@@ -268,12 +260,7 @@ typedef struct named_event {
     size_t place;
 } named_event;
 
-static int by_name(const void *left, const void *right)
-{
-    const named_event *a = left, *b = right;
-    if (a->name != b->name) return a->name < b->name ? -1 : 1;
-    return (a->place > b->place) - (a->place < b->place);
-}
+GT_ORDER_BY(by_name, named_event, GT_UP(name) GT_UP(place))
 
 static bool is_before(const gt_llama_total *a, const gt_llama_total *b)
 {
@@ -313,8 +300,7 @@ static void find_totals(const gt_gpu_stream *stream, bool by_path, gt_llama_tota
         total.p90_us = gt_quantile(durations, total.count, 0.9);
         keep_total(best, count, most, total);
     }
-    gt_free(durations);
-    gt_free(events);
+    gt_free_all(durations, events);
 }
 
 bool gt_llama_summarize(const gt_gpu_stream *stream, const char *token_mark, gt_llama_range tokens,

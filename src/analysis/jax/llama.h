@@ -5,11 +5,8 @@
  *     path   .../block_0/norm_attn/...  .../block_1/norm_attn/...  .../block_0/norm_attn/...
  *            token 0, layer 0           layer 1                    token 1, layer 0
  */
-#ifndef GT_ANALYSIS_JAX_LLAMA_H
-#define GT_ANALYSIS_JAX_LLAMA_H
+#pragma once
 
-#include "base/buffer.h"
-#include "base/error.h"
 #include "trace/jax/jax.h"
 
 enum { GT_LLAMA_STAGES = 15, GT_LLAMA_KERNELS = 12, GT_LLAMA_PATHS = 15 };
@@ -40,5 +37,3 @@ typedef struct gt_llama_summary {
 bool gt_llama_summarize(const gt_gpu_stream *stream, const char *token_mark, gt_llama_range tokens,
                         gt_llama_range layers, gt_llama_summary *summary, gt_error *error);
 void gt_llama_summary_free(gt_llama_summary *summary);
-
-#endif

@@ -4,12 +4,7 @@
  * convolution is taken without its two channel dimensions, as TraceLens does. */
 #include "analysis/jax/models.h"
 
-#include "base/memory.h"
-#include "base/number.h"
 #include "compat/python_repr.h"
-#include "model/model.h"
-
-#include <math.h>
 
 static const struct {
     const char *call;

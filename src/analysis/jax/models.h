@@ -1,11 +1,8 @@
 /* How much does an op of a JAX program have to do? Shapes are read from the strings of the op's record
  * (operands.c); models compute flops, bytes and parameters from them (models.c). */
-#ifndef GT_ANALYSIS_JAX_MODELS_H
-#define GT_ANALYSIS_JAX_MODELS_H
+#pragma once
 
 #include "analysis/jax/sheets.h"
-#include "base/buffer.h"
-#include "base/error.h"
 #include "model/model.h"
 
 /* ---- shapes of operands (operands.c) ---- */
@@ -71,5 +68,3 @@ gt_jax_arguments gt_jax_arguments_of(const gt_jax *trace, const gt_hlo_record *r
 /* False and an error if the record does not have what the model needs. The parameters live in the arena. */
 bool gt_jax_evaluate(const gt_jax *trace, gt_jax_model model, const gt_hlo_record *record, gt_str kernel,
                      gt_arena *arena, gt_model_result *result, gt_error *error);
-
-#endif

@@ -6,17 +6,8 @@
 #include "analysis/jax/kernels.h"
 
 #include "analysis/jax/models.h"
-#include "base/memory.h"
-#include "base/log.h"
-#include "base/map.h"
 #include "compat/python_repr.h"
-#include "model/model.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
-#include "table/operations.h"
-
-#include <stdio.h>
-#include <string.h>
 
 static const gt_sheet sheet_names[GT_JAX_CLASSES] = {
     [GT_JAX_CLASS_GEMM] = GT_SHEET_OP_GEMM,     [GT_JAX_CLASS_FA_BWD] = GT_SHEET_OP_FA_BWD,

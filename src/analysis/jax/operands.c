@@ -14,12 +14,6 @@
  * and the models, bytes for total_input_bytes, and sizes of matrix products. */
 #include "analysis/jax/models.h"
 
-#include "base/buffer.h"
-#include "base/memory.h"
-#include "json/values.h"
-
-#include <string.h>
-
 /* ---- shapes ---- */
 
 /* The length of the list of digits and commas at `at`. */

@@ -18,10 +18,8 @@
  * A function returns its sheet as a table that the caller frees. String ids in a table are those of the
  * trace's strings, so tables must be freed before the trace. Columns are documented in the .c files and in
  * docs/. */
-#ifndef GT_ANALYSIS_JAX_SHEETS_H
-#define GT_ANALYSIS_JAX_SHEETS_H
+#pragma once
 
-#include "base/memory.h"
 #include "table/table.h"
 #include "trace/jax/jax.h"
 
@@ -135,5 +133,3 @@ gt_table *
 gt_jax_collective_groups(gt_jax_collectives *collectives); /* one row per slice and group of ranks */
 gt_table *gt_jax_collective_bandwidths(gt_jax_collectives *collectives); /* one row per collective */
 gt_table *gt_jax_collective_types(gt_jax_collectives *collectives);      /* one row per kind of collective */
-
-#endif

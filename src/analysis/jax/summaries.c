@@ -4,14 +4,9 @@
 #include "analysis/jax/kernels.h"
 
 #include "analysis/sheet_parts.h"
-#include "base/memory.h"
 #include "compat/python_repr.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
-#include "table/operations.h"
 #include "table/stats.h"
-
-#include <string.h>
 
 /* ---- statistics of groups ---- */
 
@@ -146,9 +141,7 @@ static void add_categories(gt_table *table, const gt_table *rows, gt_col key)
                                 gt_interner_add(rows->strings, cell.bytes, cell.len));
     }
     gt_buffer_free(&cell);
-    gt_free(order);
-    gt_free(texts);
-    gt_free(group_of);
+    gt_free_all(order, texts, group_of);
     gt_groups_free(&pairs);
     gt_groups_free(&groups);
 }

@@ -13,15 +13,9 @@
 #include "analysis/jax/kernels.h"
 
 #include "analysis/sheet_parts.h"
-#include "base/memory.h"
 #include "compat/python_set.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
 #include "trace/intervals.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 typedef enum bucket { COMPUTATION, COMMUNICATION, MEMCPY, BUCKETS } bucket;
 
@@ -126,11 +120,7 @@ typedef struct placed_gpu {
     size_t gpu, slot;
 } placed_gpu;
 
-static int by_slot(const void *left, const void *right)
-{
-    const placed_gpu *a = left, *b = right;
-    return (a->slot > b->slot) - (a->slot < b->slot);
-}
+GT_ORDER_BY(by_slot, placed_gpu, GT_UP(slot))
 
 /* GPUs with streams, in the order in which Python iterates over a set of their pids. */
 static size_t order_gpus(const gt_jax *trace, size_t *order)
@@ -182,7 +172,6 @@ gt_jax_timeline gt_jax_timeline_make(const gt_jax *trace, uint32_t last_pid)
     }
     for (size_t p = 0; p < PARTS; p++) sums[p] /= (double)(averaged ? averaged : 1);
     if (averaged) add_rows(timeline.averages, sums);
-    gt_free(buckets);
-    gt_free(order);
+    gt_free_all(buckets, order);
     return timeline;
 }

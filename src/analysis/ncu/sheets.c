@@ -8,17 +8,9 @@
  * ncu_launches: id, process, device, stream, kernel, grid, block, duration_us and the same figures. */
 #include "analysis/ncu/sheets.h"
 
-#include "base/log.h"
-#include "base/memory.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
-#include "table/operations.h"
 
 #include <assert.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- figures of a launch ----
  *
@@ -248,15 +240,13 @@ static kernel_groups find_kernels(const gt_ncu *trace, const double *figures)
         at += n;
     }
     kernels.first[spans] = at;
-    gt_free(span);
-    gt_free(order);
+    gt_free_all(span, order);
     return kernels;
 }
 
 static void free_kernels(kernel_groups *kernels)
 {
-    gt_free(kernels->launches);
-    gt_free(kernels->first);
+    gt_free_all(kernels->launches, kernels->first);
 }
 
 /* ---- ncu_kernels ---- */
@@ -532,8 +522,7 @@ static gt_table *details_sheet(const gt_ncu *trace, const kernel_groups *kernels
             end++;
         add_row(table, trace, placed + i, end - i);
     }
-    gt_free(placed);
-    gt_free(kernel_of);
+    gt_free_all(placed, kernel_of);
     return table;
 }
 

@@ -5,14 +5,10 @@
  *     ncu_details    one row per kernel, grid, block and metric
  *
  * Strings of the tables are those of the trace, which must outlive them. */
-#ifndef GT_ANALYSIS_NCU_SHEETS_H
-#define GT_ANALYSIS_NCU_SHEETS_H
+#pragma once
 
 #include "input/ncu/ncu.h"
-#include "table/table.h"
 #include "table/table_list.h"
 
 /* All three, in the order above; warns if nothing was profiled. */
 void gt_ncu_tables(const gt_ncu *trace, gt_table_list *tables);
-
-#endif

@@ -15,18 +15,7 @@
  * QCount that of calls with a kernel. */
 #include "analysis/pftrace/sheets.h"
 
-#include "base/map.h"
-#include "base/memory.h"
-#include "base/number.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
-#include "table/operations.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <strings.h>
 
 /* ---- exact statistics ----
  *

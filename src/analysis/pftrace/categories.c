@@ -8,14 +8,8 @@
 #include "analysis/pftrace/sheets.h"
 
 #include "analysis/sheet_parts.h"
-#include "base/memory.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
-#include "table/operations.h"
 #include "table/stats.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- overlap ----
  *
@@ -122,9 +116,7 @@ int64_t gt_pftrace_overlap(const gt_pftrace_list *compute, const gt_pftrace_list
     uint64_t sum = 0;
     for (size_t i = 0; i < communication->count; i++)
         sum += (uint64_t)overlap_with(&w, communication->items[i].begin_ns, end_of(&communication->items[i]));
-    gt_free(w.next);
-    gt_free(w.total_ns);
-    gt_free(w.latest);
+    gt_free_all(w.next, w.total_ns, w.latest);
     return (int64_t)sum;
 }
 

@@ -5,15 +5,8 @@
  * whose size is not known. */
 #include "analysis/pftrace/sheets.h"
 
-#include "base/buffer.h"
-#include "base/memory.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
-#include "table/operations.h"
 #include "trace/copy_names.h"
-
-#include <stdio.h>
-#include <string.h>
 
 /* Parts of event names, in any case, and how the direction is shown: "h2d (GPU 3)", "d2d (GPU 1 -> GPU 3)".
  */
@@ -118,13 +111,7 @@ gt_table *gt_pftrace_memory_copies(const gt_chrome *trace, bool as_tracelens)
         if (size != GT_CHROME_NONE) gt_table_set_int(copies, 0, row, size);
         gt_table_set_string(copies, 1, row, direction);
     }
-    gt_free(bytes);
-    gt_free(pytorch_bytes);
-    gt_free(devices);
-    gt_free(categories);
-    gt_free(names);
-    gt_free(sources);
-    gt_free(destinations);
+    gt_free_all(bytes, pytorch_bytes, devices, categories, names, sources, destinations);
     gt_table *table = gt_table_group(copies, keys, GT_LENGTH(keys), counted, GT_LENGTH(counted),
                                      (gt_group_options){.sorted = true, .keep_nulls = true});
     gt_table_rename(table, GT_SHEET_MEMORY_COPY_BY_COPY_BYTES);

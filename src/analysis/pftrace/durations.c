@@ -10,13 +10,8 @@
 #include "analysis/pftrace/sheets.h"
 
 #include "analysis/sheet_parts.h"
-#include "base/memory.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
-#include "table/operations.h"
 #include "table/stats.h"
-
-#include <stdio.h>
 
 /* The columns by which configurations are grouped. */
 static const struct {
@@ -235,8 +230,7 @@ gt_table *gt_pftrace_kernel_summary(const gt_chrome *trace, const gt_pftrace_wor
         add_dimensions(table, GT_COL_BLOCKX, GT_COL_BLOCKY, GT_COL_BLOCKZ, GT_COL_BLOCKXYZ);
     }
     gt_table_free(events);
-    gt_free(lists);
-    gt_free(rows);
+    gt_free_all(lists, rows);
     return finish_sheet(table, GT_SHEET_KERNEL_SUMMARY, options->baseline_ns,
                         options->by_name ? columns_by_name : columns_by_configuration,
                         options->by_name ? GT_LENGTH(columns_by_name) : GT_LENGTH(columns_by_configuration));

@@ -1,11 +1,7 @@
 /* Times, agents, and lists of what ran on each GPU. */
 #include "analysis/pftrace/events.h"
 
-#include "base/memory.h"
 #include "trace/pytorch/pytorch.h"
-
-#include <math.h>
-#include <stdlib.h>
 
 /* ---- classes ---- */
 
@@ -56,15 +52,13 @@ gt_pftrace_agents gt_pftrace_find_agents(const gt_chrome *trace)
         }
         agents.of_event[i] = number[ids[i]] - 1;
     }
-    gt_free(number);
-    gt_free(ids);
+    gt_free_all(number, ids);
     return agents;
 }
 
 void gt_pftrace_agents_free(gt_pftrace_agents *agents)
 {
-    gt_free(agents->names);
-    gt_free(agents->of_event);
+    gt_free_all(agents->names, agents->of_event);
     *agents = (gt_pftrace_agents){0};
 }
 
@@ -88,8 +82,7 @@ void gt_pftrace_activity_times(const gt_chrome *trace, int64_t **begin_ns, int64
         if (__builtin_mul_overflow(at, unit, &begins[i])) begins[i] = 0;
         if (__builtin_mul_overflow(truncate_time(dur[i]), unit, &deltas[i])) deltas[i] = 0;
     }
-    gt_free(ts);
-    gt_free(dur);
+    gt_free_all(ts, dur);
     *begin_ns = begins;
     *dur_ns = deltas;
 }
@@ -115,16 +108,13 @@ gt_pftrace_call_times gt_pftrace_find_call_times(const gt_chrome *trace)
         if (has_time && __builtin_add_overflow(t.begin_ns[i], t.dur_ns[i], &t.end_ns[i]))
             t.begin_ns[i] = t.dur_ns[i] = t.end_ns[i] = GT_CHROME_NONE;
     }
-    gt_free(ts);
-    gt_free(dur);
+    gt_free_all(ts, dur);
     return t;
 }
 
 void gt_pftrace_call_times_free(gt_pftrace_call_times *times)
 {
-    gt_free(times->begin_ns);
-    gt_free(times->end_ns);
-    gt_free(times->dur_ns);
+    gt_free_all(times->begin_ns, times->end_ns, times->dur_ns);
 }
 
 /* ---- lists ---- */
@@ -179,10 +169,7 @@ static columns open_columns(const gt_chrome *trace)
 
 static void close_columns(columns *c)
 {
-    gt_free(c->begin_ns);
-    gt_free(c->dur_ns);
-    gt_free(c->tids);
-    gt_free(c->names);
+    gt_free_all(c->begin_ns, c->dur_ns, c->tids, c->names);
 }
 
 /* Makes an event. False to skip it: its duration is not above 0, its end or the sum of all durations does not
@@ -238,13 +225,9 @@ gt_pftrace_work gt_pftrace_find_work(const gt_chrome *trace, gt_pftrace_limits l
 void gt_pftrace_work_free(gt_pftrace_work *work)
 {
     for (size_t gpu = 0; gpu < work->agents.count; gpu++) {
-        gt_free(work->compute[gpu].items);
-        gt_free(work->communication[gpu].items);
+        gt_free_all(work->compute[gpu].items, work->communication[gpu].items);
     }
-    gt_free(work->compute);
-    gt_free(work->communication);
-    gt_free(work->classes);
-    gt_free(work->xla.items);
+    gt_free_all(work->compute, work->communication, work->classes, work->xla.items);
     gt_pftrace_agents_free(&work->agents);
 }
 
@@ -262,8 +245,7 @@ gt_pftrace_list gt_pftrace_find_calls(const gt_chrome *trace, gt_pftrace_limits 
         if (make_event(&c, i, tid, limits, &event)) add_event(&list, event);
     }
     close_columns(&c);
-    gt_free(categories);
-    gt_free(other_tids);
+    gt_free_all(categories, other_tids);
     sort_list(&list, trace->strings);
     return list;
 }

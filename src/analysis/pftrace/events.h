@@ -1,7 +1,6 @@
 /* The events of a trace as the pftrace reports need them: when they ran, on which GPU, and what kind of work
  * they are. Also the two computations that unit tests check by themselves: overlap and exact statistics. */
-#ifndef GT_ANALYSIS_PFTRACE_EVENTS_H
-#define GT_ANALYSIS_PFTRACE_EVENTS_H
+#pragma once
 
 #include "trace/events.h"
 
@@ -112,5 +111,3 @@ typedef struct gt_exact_statistics {
 
 /* Sorts the values. Without values, all statistics are 0. */
 gt_exact_statistics gt_exact_measure(int64_t *values, size_t count);
-
-#endif

@@ -10,14 +10,11 @@
  *
  * A function returns its sheet as a table that the caller frees before the trace. Unless stated otherwise, a
  * sheet without rows has no columns. */
-#ifndef GT_ANALYSIS_PFTRACE_SHEETS_H
-#define GT_ANALYSIS_PFTRACE_SHEETS_H
+#pragma once
 
 #include "analysis/pftrace/events.h"
-#include "base/error.h"
 #include "compat/python_regex.h"
 #include "table/table.h"
-#include "trace/events.h"
 
 /* ---- category_summary, xla_top ---- */
 
@@ -74,5 +71,3 @@ gt_table *gt_pftrace_api_kernel_summary(const gt_chrome *trace, const gt_pftrace
 gt_table *gt_pftrace_memory_copies(const gt_chrome *trace, bool as_tracelens);
 /* Whether a PyTorch trace has copies. */
 bool gt_pftrace_has_pytorch_copies(const gt_chrome *trace);
-
-#endif

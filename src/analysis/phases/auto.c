@@ -17,13 +17,6 @@
 #include "analysis/phases/state.h"
 
 #include "analysis/serving/serving.h"
-#include "base/map.h"
-#include "base/memory.h"
-#include "trace/rows.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- spans: steps of one thread, process or device ---- */
 
@@ -72,8 +65,7 @@ static void finish_spans(span_set *set, const gt_phase_step *steps)
 static void free_spans(span_set *set)
 {
     for (size_t i = 0; i < set->count; i++) {
-        gt_free(set->items[i].steps);
-        gt_free(set->items[i].latest_end_us);
+        gt_free_all(set->items[i].steps, set->items[i].latest_end_us);
     }
     gt_free(set->items);
     gt_map_free(&set->places);
@@ -337,9 +329,7 @@ static void order_steps(finder *f, size_t annotated)
     gt_free(p->steps);
     p->steps = sorted;
     p->step_count = p->step_capacity = count + 1;
-    gt_free(order);
-    gt_free(place);
-    gt_free(starts);
+    gt_free_all(order, place, starts);
 }
 
 void gt_phases_find_steps(gt_phases *p)

@@ -19,13 +19,6 @@
  * none, its GPU events are outside all steps. */
 #include "analysis/phases/state.h"
 
-#include "base/map.h"
-#include "base/memory.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* Callers of an op that are looked at, including itself. */
 enum { LEVELS_MAX = 4 };
 
@@ -496,8 +489,5 @@ void gt_phases_infer_steps(gt_phases *p)
     gt_map_free(&in.open);
     gt_map_free(&in.slicing);
     gt_map_free(&in.gemm_us);
-    gt_free(in.items);
-    gt_free(in.of_launcher);
-    gt_free(in.clues);
-    gt_free(in.sums);
+    gt_free_all(in.items, in.of_launcher, in.clues, in.sums);
 }

@@ -7,10 +7,6 @@
 #include "analysis/phases/phases.h"
 
 #include "base/keywords.h"
-#include "base/memory.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 enum { CASES_MAX = 12 };
 

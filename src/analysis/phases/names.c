@@ -5,12 +5,7 @@
  * another word of its list is not listed, because it cannot change the result. */
 #include "analysis/phases/names.h"
 
-#include "base/buffer.h"
 #include "base/keywords.h"
-#include "base/memory.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- words in the name of an op or of one of its kernels ---- */
 
@@ -137,9 +132,7 @@ void gt_phase_names_free(gt_phase_names *names)
 {
     if (!names) return;
     gt_keywords_free(names->words);
-    gt_free(names->places);
-    gt_free(names->facts);
-    gt_free(names);
+    gt_free_all(names->places, names->facts, names);
 }
 
 /* ---- one op ---- */

@@ -2,12 +2,9 @@
  *
  * Each name is examined once and the result cached; results for several names together are combined from
  * these. */
-#ifndef GT_ANALYSIS_PHASES_NAMES_H
-#define GT_ANALYSIS_PHASES_NAMES_H
+#pragma once
 
-#include "base/interner.h"
-
-#include <stdbool.h>
+#include "base/base.h"
 
 typedef enum gt_phase {
     GT_PHASE_MIXED, /* unknown */
@@ -50,5 +47,3 @@ gt_phase_by_names(const gt_phase_text *text); /* lengths, then words of prefill 
 gt_phase gt_phase_by_gemm_names(const gt_phase_text *text, bool *found);
 gt_phase gt_phase_explicit_vote(const gt_phase_text *text);
 gt_phase gt_phase_paged_vote(const gt_phase_text *text);
-
-#endif

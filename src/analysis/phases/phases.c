@@ -10,13 +10,7 @@
 #include "analysis/phases/phases.h"
 
 #include "analysis/phases/state.h"
-#include "base/interner.h"
-#include "base/memory.h"
 #include "table/stats.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const char *const method_names[GT_PHASE_METHODS] = {
     [GT_PHASES_HYBRID] = "hybrid",
@@ -156,8 +150,7 @@ static void count_names(gt_phases *p)
     p->rare_max = gt_quantile(counts, count, rule->prefill);
     p->often_min = gt_quantile(counts, count, rule->decode);
     p->between = rule->between;
-    gt_free(distinct);
-    gt_free(counts);
+    gt_free_all(distinct, counts);
 }
 
 static gt_phase by_frequency(gt_phases *p, const subject *op)
@@ -308,14 +301,11 @@ void gt_phases_free(gt_phases *p)
 {
     if (!p) return;
     gt_phase_names_free(p->names);
-    gt_free(p->of_launcher);
-    gt_free(p->counts);
+    gt_free_all(p->of_launcher, p->counts);
     for (size_t i = 0; i < GT_CLUE_ARGUMENTS; i++) gt_free(p->arguments[i]);
     gt_values_free(p->values);
     gt_models_free(p->models);
-    gt_free(p->steps);
-    gt_free(p->step_of_gpu);
-    gt_free(p);
+    gt_free_all(p->steps, p->step_of_gpu, p);
 }
 
 gt_phase gt_phases_of_launcher(const gt_phases *p, size_t launcher)

@@ -4,8 +4,7 @@
  *     ops_summary_prefill, ops_summary_decode          sheets.c
  *     kernel_summary_prefill, kernel_summary_decode    sheets.c
  *     inference_phases                                 sheets.c, of the method auto */
-#ifndef GT_ANALYSIS_PHASES_PHASES_H
-#define GT_ANALYSIS_PHASES_PHASES_H
+#pragma once
 
 #include "analysis/phases/names.h"
 #include "analysis/pytorch/sheets.h"
@@ -106,5 +105,3 @@ typedef struct gt_inference_categories gt_inference_categories;
 gt_inference_categories *gt_inference_categories_new(void);
 void gt_inference_categories_free(gt_inference_categories *categories);
 const char *gt_inference_category(gt_inference_categories *categories, gt_str kernel_name);
-
-#endif

@@ -33,16 +33,6 @@
 #include "analysis/phases/phases.h"
 
 #include "analysis/sheet_parts.h"
-#include "analysis/pytorch/sheets.h"
-#include "base/buffer.h"
-#include "base/memory.h"
-#include "schema/columns.h"
-#include "schema/sheets.h"
-#include "table/operations.h"
-
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- ops of a phase ---- */
 
@@ -116,8 +106,7 @@ static void add_categories(gt_table *sheet, const gt_linked_view *trace, const g
     for (size_t row = 0; row < sheet->row_count; row++)
         gt_table_set_string(sheet, column, row, categories_of(&c, &launchers->items[first[row]]));
     gt_inference_categories_free(c.names);
-    gt_free(c.known);
-    gt_free(c.found.items);
+    gt_free_all(c.known, c.found.items);
     gt_buffer_free(&c.joined);
 }
 

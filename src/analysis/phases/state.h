@@ -1,10 +1,8 @@
 /* Internals of the phases of inference, shared by the methods: phases.c has those that judge each op on its
  * own, auto.c and infer.c the one that judges steps. */
-#ifndef GT_ANALYSIS_PHASES_STATE_H
-#define GT_ANALYSIS_PHASES_STATE_H
+#pragma once
 
 #include "analysis/phases/phases.h"
-#include "model/model.h"
 
 enum { GT_CLUE_DIMS, GT_CLUE_TYPES, GT_CLUE_STRIDES, GT_CLUE_CONCRETE, GT_CLUE_ARGUMENTS };
 
@@ -54,5 +52,3 @@ void gt_phases_find_steps(gt_phases *p);
 void gt_phases_infer_steps(gt_phases *p);
 /* The phase of a GPU event that has no launcher. */
 gt_phase gt_phases_of_lone_event(gt_phases *p, uint32_t row);
-
-#endif

@@ -10,13 +10,7 @@
  * frames of all stacks would take quadratic time. */
 #include "analysis/pytorch/unified_details.h"
 
-#include "base/map.h"
-#include "base/memory.h"
 #include "compat/python_repr.h"
-
-#include <stdbool.h>
-#include <string.h>
-#include <strings.h>
 
 /* ---- entry points ---- */
 
@@ -156,12 +150,7 @@ void gt_call_stacks_free(gt_call_stacks *s)
     if (!s) return;
     gt_free(s->nodes);
     gt_map_free(&s->places);
-    gt_free(s->callers);
-    gt_free(s->of_number);
-    gt_free(s->below_row);
-    gt_free(s->below_stack);
-    gt_free(s->frames);
-    gt_free(s->path.items);
+    gt_free_all(s->callers, s->of_number, s->below_row, s->below_stack, s->frames, s->path.items);
     gt_buffer_free(&s->buffer);
     gt_free(s);
 }
@@ -380,8 +369,6 @@ gt_call_stack_paths gt_call_stack_paths_of(gt_call_stacks *s, uint32_t op_name,
     chains c = list_chains(s, kernels, count);
     paths.full = print_chains(s, &c, &flat);
     paths.entry_point = find_entry_point(s, op_name, &flat);
-    gt_free(flat.items);
-    gt_free(c.texts.items);
-    gt_free(c.ends);
+    gt_free_all(flat.items, c.texts.items, c.ends);
     return paths;
 }

@@ -19,15 +19,8 @@
  * not. Sorted by time, longest first; equal times in order of first appearance. */
 #include "analysis/pytorch/sheets.h"
 
-#include "base/map.h"
-#include "base/memory.h"
-#include "schema/columns.h"
-#include "schema/sheets.h"
-#include "table/operations.h"
 #include "trace/copy_names.h"
 #include "trace/pytorch/event_rows.h"
-
-#include <math.h>
 
 enum { DIRECTION, KIND, PARENT, OUTERMOST, DEVICE_INDEX, BYTES, TIME_US, TIME_OF_KNOWN_US };
 
@@ -139,12 +132,9 @@ static gt_table *list_copies(const gt_linked_view *trace, const gt_devices *devi
         gt_table_set_float(copies, TIME_OF_KNOWN_US, copy, bytes[i] >= 0 ? trace->dur_us[row] : 0);
         if (bytes[i] >= 0) gt_table_set_int(copies, BYTES, copy, bytes[i]);
     }
-    gt_free(rows);
-    gt_free(bytes);
+    gt_free_all(rows, bytes);
     gt_map_free(&outermost);
-    gt_free(known.is_copy);
-    gt_free(known.directions);
-    gt_free(known.kinds);
+    gt_free_all(known.is_copy, known.directions, known.kinds);
     return copies;
 }
 

@@ -1,16 +1,10 @@
 /* Finds the devices in one pass over the GPU events, in ranges that are merged in order, then sorts them. */
 #include "analysis/pytorch/devices.h"
 
-#include "base/map.h"
-#include "base/memory.h"
-#include "base/team.h"
 #include "json/string.h"
 #include "schema/columns.h"
 #include "trace/pytorch/event_rows.h"
 #include "trace/rows.h"
-
-#include <ctype.h>
-#include <stdlib.h>
 
 enum { MOST_DIGITS = 18 };
 
@@ -217,8 +211,7 @@ static void find_all(finder *f)
     gt_free(sorted);
     gt_parallel_ranges(f->count, GT_ROWS_GRAIN, place_range, f);
     for (size_t range = 0; range < range_count; range++) {
-        gt_free(f->ranges[range].items);
-        gt_free(f->ranges[range].places);
+        gt_free_all(f->ranges[range].items, f->ranges[range].places);
     }
     gt_free(f->ranges);
 }
@@ -238,16 +231,13 @@ gt_devices gt_devices_find(const gt_event_view *events)
         devices.of_row = NULL;
     }
     gt_map_free(&f.named);
-    gt_free(f.rows);
-    gt_free(f.numbers);
-    gt_free(f.ranks);
+    gt_free_all(f.rows, f.numbers, f.ranks);
     return devices;
 }
 
 void gt_devices_free(gt_devices *devices)
 {
-    gt_free(devices->items);
-    gt_free(devices->of_row);
+    gt_free_all(devices->items, devices->of_row);
     *devices = (gt_devices){0};
 }
 

@@ -5,8 +5,7 @@
  * number alone does not identify a GPU where one trace holds several ranks (`gputally
  * fuse`, or traces merged by other programs): each rank may call its GPU device 0. So two events ran on the
  * same device if their device, their process and, if every GPU event has one, their rank are equal. */
-#ifndef GT_ANALYSIS_PYTORCH_DEVICES_H
-#define GT_ANALYSIS_PYTORCH_DEVICES_H
+#pragma once
 
 #include "table/table.h"
 #include "trace/pytorch/pytorch.h"
@@ -48,5 +47,3 @@ void gt_devices_add_columns(const gt_devices *devices, gt_table *table, size_t p
 /* Fills device, rank and pid in a range of rows. */
 void gt_devices_fill(const gt_devices *devices, size_t device, gt_table *table, size_t first_row,
                      size_t end_row);
-
-#endif

@@ -1,17 +1,10 @@
 /* Columns from events: values of the store, with the narrowest type that fits all of them. */
 #include "analysis/pytorch/event_columns.h"
 
-#include "base/memory.h"
-#include "base/team.h"
 #include "compat/python_literal.h"
 #include "table/operations.h"
 #include "trace/pytorch/event_rows.h"
 #include "trace/rows.h"
-
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const double EXACT_BELOW = 9007199254740992.0; /* doubles represent every integer up to here */
 

@@ -2,8 +2,7 @@
  *
  * Numbers that are integers in the trace are integers in the sheet, if that is so for every value of the
  * column. */
-#ifndef GT_ANALYSIS_PYTORCH_EVENT_COLUMNS_H
-#define GT_ANALYSIS_PYTORCH_EVENT_COLUMNS_H
+#pragma once
 
 #include "table/table.h"
 #include "trace/pytorch/pytorch.h"
@@ -31,5 +30,3 @@ void gt_table_add_times(gt_table *table, gt_col name, gt_time_cell (*of)(const v
 /* Replaces a column of JSON by the values: INT if all are integers, FLOAT if all are numbers or missing,
  * otherwise STRING as Python prints them (python_literal.h). */
 void gt_table_read_json(gt_table *table, gt_col name);
-
-#endif

@@ -1,11 +1,6 @@
 /* Models, categories, families and results of an extension, found by name or by event. */
 #include "analysis/pytorch/extension.h"
 
-#include "base/map.h"
-#include "base/memory.h"
-
-#include <string.h>
-
 struct gt_extension {
     gt_interner *strings;
     gt_arena arena;
@@ -32,10 +27,7 @@ void gt_extension_free(gt_extension *e)
 {
     if (!e) return;
     gt_arena_free(&e->arena);
-    gt_free(e->models);
-    gt_free(e->categories);
-    gt_free(e->families);
-    gt_free(e->results);
+    gt_free_all(e->models, e->categories, e->families, e->results);
     gt_map_free(&e->model_of);
     gt_map_free(&e->category_of);
     gt_map_free(&e->result_of);

@@ -2,8 +2,7 @@
  *
  * The models run in the extension's process (extension/extension.h); this holds their results, by event.
  * Every function accepts NULL for "there is no extension". */
-#ifndef GT_ANALYSIS_PYTORCH_EXTENSION_H
-#define GT_ANALYSIS_PYTORCH_EXTENSION_H
+#pragma once
 
 #include "model/model.h"
 
@@ -35,5 +34,3 @@ const char *gt_extension_family_name(const gt_extension *extension, size_t famil
 
 /* Numbers the results starting at `first` (gt_model_result.id) and returns how many there are. */
 uint32_t gt_extension_number(gt_extension *extension, uint32_t first);
-
-#endif

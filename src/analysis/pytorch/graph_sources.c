@@ -1,13 +1,7 @@
 /* Times by group and source, added up and printed. */
 #include "analysis/pytorch/graph_sources.h"
 
-#include "base/buffer.h"
-#include "base/map.h"
-#include "base/memory.h"
 #include "schema/columns.h"
-
-#include <math.h>
-#include <stdlib.h>
 
 void gt_table_add_row_sources(gt_table *ops, const gt_linked_view *trace, const uint32_t *rows)
 {
@@ -51,13 +45,7 @@ static source_times add_up(const gt_table *ops, const gt_groups *groups, gt_col 
     return times;
 }
 
-static int by_group_and_time(const void *left, const void *right)
-{
-    const source_time *a = left, *b = right;
-    if (a->group != b->group) return a->group < b->group ? -1 : 1;
-    if (a->us < b->us || a->us > b->us) return a->us > b->us ? -1 : 1;
-    return a->source < b->source ? -1 : a->source > b->source;
-}
+GT_ORDER_BY(by_group_and_time, source_time, GT_UP(group) GT_DOWN(us) GT_UP(source))
 
 static void print_share(gt_buffer *text, gt_str source, double share)
 {
@@ -82,6 +70,5 @@ void gt_table_add_graph_sources(gt_table *sheet, const gt_table *ops, const gt_g
         text.len = 0;
     }
     gt_buffer_free(&text);
-    gt_free(times.items);
-    gt_free(times.all_us);
+    gt_free_all(times.items, times.all_us);
 }

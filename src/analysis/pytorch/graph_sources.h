@@ -2,8 +2,7 @@
  * by where the op of these kernels is known from (analysis/graphs). "eager 62.1 %; name 3.0 %" are shares of
  * the row's time; the rest was launched by the op itself. Only traces whose graphs have ops have the column.
  */
-#ifndef GT_ANALYSIS_PYTORCH_GRAPH_SOURCES_H
-#define GT_ANALYSIS_PYTORCH_GRAPH_SOURCES_H
+#pragma once
 
 #include "table/operations.h"
 #include "trace/pytorch/pytorch.h"
@@ -14,5 +13,3 @@ void gt_table_add_row_sources(gt_table *ops, const gt_linked_view *trace, const 
 /* Adds the column to a sheet, whose row i is the group i of the rows of `ops`. Does nothing if `ops` does not
  * have it. `time` is a column of `ops`. */
 void gt_table_add_graph_sources(gt_table *sheet, const gt_table *ops, const gt_groups *groups, gt_col time);
-
-#endif

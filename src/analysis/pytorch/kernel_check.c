@@ -9,13 +9,6 @@
  * on the way. */
 #include "analysis/pytorch/sheets.h"
 
-#include "base/buffer.h"
-#include "base/memory.h"
-#include "schema/columns.h"
-
-#include <stdlib.h>
-#include <string.h>
-
 enum { TREE, LAUNCHERS, UNIFIED, COUNTS };
 
 typedef struct checker {

@@ -1,18 +1,10 @@
 /* Statistics of kernels, printed as cells; and lists of kernels. */
 #include "analysis/pytorch/kernel_stats.h"
 
-#include "base/memory.h"
-#include "base/number.h"
-#include "base/team.h"
 #include "compat/number.h"
 #include "compat/python_literal.h"
 #include "compat/python_repr.h"
 #include "table/stats.h"
-#include "trace/rows.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- statistics of kernels ---- */
 
@@ -172,9 +164,7 @@ gt_kernel_stats_cells gt_kernel_stats_keep(gt_kernel_stats *s)
 
 void gt_kernel_stats_free(gt_kernel_stats *s)
 {
-    gt_free(s->pattern);
-    gt_free(s->stack_texts);
-    gt_free(s->dur_us);
+    gt_free_all(s->pattern, s->stack_texts, s->dur_us);
     gt_buffer_free(&s->summary);
     gt_buffer_free(&s->trunc);
     *s = (gt_kernel_stats){0};
@@ -221,8 +211,7 @@ void gt_kernel_lists_use_strings(gt_kernel_lists *l, const gt_interner *from, gt
 
 void gt_kernel_lists_free(gt_kernel_lists *l)
 {
-    gt_free(l->kernels);
-    gt_free(l->ends);
+    gt_free_all(l->kernels, l->ends);
     *l = (gt_kernel_lists){0};
 }
 

@@ -1,13 +1,9 @@
 /* Statistics of the kernels of ops with the same keys, and the lists of kernels that they are computed from.
  */
-#ifndef GT_ANALYSIS_PYTORCH_KERNEL_STATS_H
-#define GT_ANALYSIS_PYTORCH_KERNEL_STATS_H
+#pragma once
 
-#include "base/buffer.h"
 #include "trace/pytorch/pytorch.h"
 #include "trace/rows.h"
-
-#include <stdbool.h>
 
 /* ---- kernels of a group ---- */
 
@@ -103,5 +99,3 @@ void gt_kernel_stats_collect(gt_kernel_stats *stats, const gt_kernel_source *sou
                              size_t count);
 /* Finds the call stacks that gt_kernel_stats_print shows. Not for several threads. */
 void gt_kernel_stats_find_stacks(gt_kernel_stats *stats, const gt_kernel_source *source);
-
-#endif

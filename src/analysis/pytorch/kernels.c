@@ -27,17 +27,9 @@
 #include "analysis/pytorch/graph_sources.h"
 #include "analysis/pytorch/op_category.h"
 #include "analysis/sheet_parts.h"
-#include "base/memory.h"
-#include "base/team.h"
 #include "compat/python_literal.h"
-#include "schema/columns.h"
-#include "schema/sheets.h"
-#include "table/operations.h"
 #include "table/stats.h"
 #include "trace/pytorch/event_rows.h"
-#include "trace/rows.h"
-
-#include <string.h>
 
 /* Calls whose names contain one of these, in any case, launch graphs. */
 static const char *const graph_launches[] = {"cudagraph", "graphlaunch"};
@@ -81,8 +73,7 @@ gt_pytorch_kernels gt_pytorch_kernels_find(const gt_linked_view *trace, const gt
 
 void gt_pytorch_kernels_free(gt_pytorch_kernels *kernels)
 {
-    gt_free(kernels->rows);
-    gt_free(kernels->cpu_ops);
+    gt_free_all(kernels->rows, kernels->cpu_ops);
     *kernels = (gt_pytorch_kernels){0};
 }
 

@@ -3,14 +3,9 @@
  * launcher, and the call tree gives everything launched below a launcher. */
 #include "analysis/pytorch/launchers.h"
 
-#include "base/memory.h"
-#include "base/team.h"
 #include "table/operations.h"
 #include "trace/pytorch/event_rows.h"
 #include "trace/pytorch/gpu_ranges.h"
-#include "trace/rows.h"
-
-#include <string.h>
 
 /* ---- launchers and their kernels ---- */
 
@@ -143,15 +138,12 @@ static void find_launchers(const gt_linked_view *trace, gt_launchers *l)
     gt_free(f.firsts);
     f.index_of = gt_alloc(f.count * sizeof *f.index_of);
     gt_parallel_ranges(f.count, GT_ROWS_GRAIN, number_kernels, &f);
-    gt_free(f.ops);
-    gt_free(f.first_of);
+    gt_free_all(f.ops, f.first_of);
     f.order = gt_order_by_numbers(f.index_of, f.count);
     l->kernels = gt_alloc(f.count * sizeof *l->kernels);
     gt_parallel_ranges(f.count, GT_ROWS_GRAIN, place_kernels, &f);
     gt_parallel_ranges(l->count, GT_ROWS_GRAIN, sort_kernels, &f);
-    gt_free(f.rows);
-    gt_free(f.index_of);
-    gt_free(f.order);
+    gt_free_all(f.rows, f.index_of, f.order);
 }
 
 typedef struct item_sort {
@@ -186,8 +178,7 @@ static void sort_launchers(const gt_linked_view *trace, gt_launchers *l)
     gt_parallel_ranges(l->count, GT_ROWS_GRAIN, move_items, &s);
     gt_free(l->items);
     l->items = s.to;
-    gt_free(s.order);
-    gt_free(s.starts);
+    gt_free_all(s.order, s.starts);
 }
 
 /* ---- times ---- */
@@ -227,8 +218,7 @@ static void measure(const gt_linked_view *trace, gt_launchers *l)
     gt_parallel_ranges(l->count, GT_OPS_GRAIN, list_rows, &m);
     gt_busy_below(l->calls, m.rows, l->count, m.below);
     gt_parallel_ranges(l->count, GT_OPS_GRAIN, measure_range, &m);
-    gt_free(m.rows);
-    gt_free(m.below);
+    gt_free_all(m.rows, m.below);
 }
 
 typedef struct launcher_search {
@@ -261,8 +251,7 @@ gt_launchers gt_launchers_find(const gt_linked_view *trace)
 
 void gt_launchers_free(gt_launchers *l)
 {
-    gt_free(l->items);
-    gt_free(l->kernels);
+    gt_free_all(l->items, l->kernels);
     gt_calls_free(l->calls);
     *l = (gt_launchers){0};
 }

@@ -3,8 +3,7 @@
  * The launcher of a GPU event is the cpu_op that called its runtime call, skipping python functions and ops
  * named exactly `execute`, or the runtime call itself if something else or nothing did. Communication kernels
  * do not make launchers. */
-#ifndef GT_ANALYSIS_PYTORCH_LAUNCHERS_H
-#define GT_ANALYSIS_PYTORCH_LAUNCHERS_H
+#pragma once
 
 #include "trace/pytorch/calls.h"
 
@@ -26,5 +25,3 @@ typedef struct gt_launchers {
 
 gt_launchers gt_launchers_find(const gt_linked_view *trace);
 void gt_launchers_free(gt_launchers *launchers);
-
-#endif

@@ -8,10 +8,7 @@
 #include "analysis/pytorch/sheets.h"
 
 #include "analysis/pytorch/unified_details.h"
-#include "base/map.h"
-#include "base/memory.h"
 #include "compat/python_repr.h"
-#include "schema/columns.h"
 
 enum { NAME_MAX_CHARACTERS = 256, MODULES_MAX = 1000 };
 

@@ -1,8 +1,6 @@
 /* Op categories: first the registry of op names, then rules on prefixes and parts of names. */
 #include "analysis/pytorch/op_category.h"
 
-#include "base/memory.h"
-#include "base/team.h"
 #include "trace/rows.h"
 
 /* Prefixes of op names that are categories themselves. */
@@ -170,7 +168,5 @@ void gt_op_categories_of_all(gt_op_categories *c, const uint32_t *names, const u
 void gt_op_categories_free(gt_op_categories *c)
 {
     if (!c) return;
-    gt_free(c->of_name);
-    gt_free(c->of_kernel);
-    gt_free(c);
+    gt_free_all(c->of_name, c->of_kernel, c);
 }

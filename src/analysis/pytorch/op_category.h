@@ -6,8 +6,7 @@
  *     elementwise, reduce, multi_tensor_apply    its first kernel is one of PyTorch's own with this word in
  *                                                its name
  *     other                                      everything else */
-#ifndef GT_ANALYSIS_PYTORCH_OP_CATEGORY_H
-#define GT_ANALYSIS_PYTORCH_OP_CATEGORY_H
+#pragma once
 
 #include "analysis/pytorch/extension.h"
 
@@ -23,5 +22,3 @@ uint32_t gt_op_categories_of(gt_op_categories *categories, uint32_t name, uint32
 void gt_op_categories_of_all(gt_op_categories *categories, const uint32_t *names,
                              const uint32_t *first_kernels, size_t count, uint32_t *found);
 void gt_op_categories_free(gt_op_categories *categories);
-
-#endif

@@ -14,17 +14,7 @@
 
 #include "analysis/pytorch/op_params.h"
 #include "analysis/pytorch/op_rows.h"
-#include "base/interner.h"
-#include "base/log.h"
-#include "base/memory.h"
-#include "base/team.h"
-#include "schema/columns.h"
-#include "schema/sheets.h"
-#include "table/operations.h"
 #include "table/side_by_side.h"
-#include "trace/rows.h"
-
-#include <string.h>
 
 /* ---- measures and names ---- */
 
@@ -168,8 +158,7 @@ static void measure_ops(family_ops *f, const gt_row_list *rows)
     gt_perf_measure_all(f->perf, l.items, rows->count, f->ops.items, outcomes);
     f->params = gt_op_params_new(f->perf);
     keep_ops(f, l.items, outcomes);
-    gt_free(l.items);
-    gt_free(outcomes);
+    gt_free_all(l.items, outcomes);
 }
 
 /* The ops of a list that have a gradient. */
@@ -478,8 +467,7 @@ static gt_row_list *find_families(const gt_perf *p)
         f.families[family] = (gt_row_list){gt_alloc(sum * sizeof(uint32_t)), sum, sum};
     }
     gt_parallel_ranges(trace->count, GT_ROWS_GRAIN, list_families, &f);
-    gt_free(f.family_of_name);
-    gt_free(f.places);
+    gt_free_all(f.family_of_name, f.places);
     return f.families;
 }
 

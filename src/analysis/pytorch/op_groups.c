@@ -2,12 +2,6 @@
 #include "analysis/pytorch/op_groups.h"
 
 #include "analysis/pytorch/graph_sources.h"
-#include "base/memory.h"
-#include "base/team.h"
-#include "schema/columns.h"
-#include "table/operations.h"
-
-#include <math.h>
 
 /* ---- groups ---- */
 

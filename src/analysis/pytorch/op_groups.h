@@ -10,14 +10,10 @@
  * one row with operation_count 3, the mean of their times, and statistics of their first kernel, second
  * kernel and so on. The column GT_COL_GROUP says which group a row is; the maker of the sheet drops it at the
  * end. */
-#ifndef GT_ANALYSIS_PYTORCH_OP_GROUPS_H
-#define GT_ANALYSIS_PYTORCH_OP_GROUPS_H
+#pragma once
 
 #include "analysis/pytorch/kernel_stats.h"
 #include "schema/columns.h"
-#include "table/operations.h"
-
-#include <stdbool.h>
 
 /* ---- groups ---- */
 
@@ -54,5 +50,3 @@ void gt_op_groups_describe(const gt_op_groups *a, gt_table *sheet, const gt_kern
 void gt_op_groups_sort(gt_table *sheet, const gt_op_groups *a, gt_col apart, gt_col time, gt_col uid);
 /* Rounds overlap_pct_* to 0.01; the standard deviation of a single value becomes 0. */
 void gt_op_groups_round_overlap(gt_table *sheet);
-
-#endif

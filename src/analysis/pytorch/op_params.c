@@ -1,14 +1,7 @@
 /* Parameters of ops as columns; see op_params.h. */
 #include "analysis/pytorch/op_params.h"
 
-#include "base/memory.h"
 #include "compat/python_repr.h"
-#include "schema/columns.h"
-#include "schema/sheets.h"
-#include "table/operations.h"
-
-#include <math.h>
-#include <string.h>
 
 enum { INTEGERS = 1, FLOATS = 2, OTHERS = 4, GAPS = 8 };
 
@@ -43,13 +36,9 @@ gt_op_params *gt_op_params_new(const gt_perf *perf)
 void gt_op_params_free(gt_op_params *p)
 {
     if (!p) return;
-    gt_free(p->place_of);
-    gt_free(p->results);
-    gt_free(p->names);
-    gt_free(p->columns);
+    gt_free_all(p->place_of, p->results, p->names, p->columns);
     gt_table_free(p->table);
-    gt_free(p->row_of);
-    gt_free(p);
+    gt_free_all(p->row_of, p);
 }
 
 static parameter_column *column_of(gt_op_params *p, const char *name)

@@ -4,11 +4,9 @@
  * and printed when all are known. Each string is marked with the type of its value (gt_shown), so that
  * workbooks have numbers; absent values are empty. With params_as_text, as pandas makes them, all are
  * plain strings, and absent values are "None" or "nan". */
-#ifndef GT_ANALYSIS_PYTORCH_OP_PARAMS_H
-#define GT_ANALYSIS_PYTORCH_OP_PARAMS_H
+#pragma once
 
 #include "analysis/pytorch/perf.h"
-#include "table/table.h"
 
 typedef struct gt_op_params gt_op_params;
 
@@ -23,5 +21,3 @@ const gt_table *gt_op_params_finish(gt_op_params *params);
 const gt_table *gt_op_params_table(const gt_op_params *params);
 /* The row of a result in that table. */
 uint32_t gt_op_params_row(const gt_op_params *params, const gt_model_result *result);
-
-#endif

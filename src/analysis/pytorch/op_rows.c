@@ -1,15 +1,6 @@
 /* Ops as rows of a table: names, arguments, overlap, and the figures of their models as columns. */
 #include "analysis/pytorch/op_rows.h"
 
-#include "base/memory.h"
-#include "base/team.h"
-#include "schema/columns.h"
-#include "schema/sheets.h"
-#include "trace/rows.h"
-
-#include <math.h>
-#include <stddef.h>
-
 /* ---- figures ---- */
 
 typedef enum group { FIGURES, ROOFLINE, SIMULATED } group;
@@ -53,8 +44,7 @@ void gt_op_rows_free(gt_op_rows *r)
     gt_free(r->items);
     gt_kernel_lists_free(&r->kernels);
     gt_kernel_lists_free(&r->overlapping);
-    gt_free(r->overlapping_names);
-    gt_free(r->overlapping_pct);
+    gt_free_all(r->overlapping_names, r->overlapping_pct);
     *r = (gt_op_rows){0};
 }
 
@@ -220,7 +210,6 @@ gt_table *gt_op_rows_table(const gt_op_rows *r, const gt_perf *perf, gt_python_f
     for (size_t a = 0; a < GT_PERF_ARGUMENTS; a++)
         gt_python_literals_convert(literals, f.arguments[a], r->count);
     gt_python_literals_free(literals);
-    gt_free(f.results);
-    gt_free(f.spec_of);
+    gt_free_all(f.results, f.spec_of);
     return f.table;
 }

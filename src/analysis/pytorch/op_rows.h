@@ -1,9 +1,7 @@
 /* Ops on their way into a performance sheet: one row per op, with its figures, its kernels and the kernels
  * that overlap them. */
-#ifndef GT_ANALYSIS_PYTORCH_OP_ROWS_H
-#define GT_ANALYSIS_PYTORCH_OP_ROWS_H
+#pragma once
 
-#include "analysis/pytorch/op_groups.h"
 #include "analysis/pytorch/perf.h"
 #include "compat/python_literal.h"
 
@@ -36,5 +34,3 @@ void gt_op_rows_free(gt_op_rows *rows);
  *     Origami Time (µs), Origami TFLOPS/s, Origami TB/s, Pct Origami       if any row was simulated
  *     Kernel Time (µs)                                                     INT if all times are integers */
 gt_table *gt_op_rows_table(const gt_op_rows *rows, const gt_perf *perf, gt_python_form form);
-
-#endif

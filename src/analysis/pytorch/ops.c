@@ -16,13 +16,7 @@
 #include "analysis/pytorch/op_category.h"
 #include "analysis/pytorch/event_columns.h"
 #include "analysis/pytorch/graph_sources.h"
-#include "base/memory.h"
-#include "base/team.h"
 #include "compat/python_literal.h"
-#include "schema/columns.h"
-#include "schema/sheets.h"
-#include "table/operations.h"
-#include "trace/rows.h"
 
 /* ---- the table of launchers ---- */
 
@@ -111,8 +105,7 @@ static void add_columns(gt_ops *ops)
     gt_op_categories_free(categories);
     gt_python_literals_free(literals);
     gt_table_add_row_sources(ops->table, ops->trace, f.rows);
-    gt_free(f.rows);
-    gt_free(f.first_kernels);
+    gt_free_all(f.rows, f.first_kernels);
 }
 
 /* ---- times ---- */
@@ -290,9 +283,7 @@ static void add_categories(const gt_ops *ops, gt_table *by_name)
         for (; next < list.count && (size_t)list.group[list.order[next]] == row; next++)
             gt_list_push_string(cells, list.category[list.order[next]]);
     }
-    gt_free(list.group);
-    gt_free(list.category);
-    gt_free(list.order);
+    gt_free_all(list.group, list.category, list.order);
 }
 
 /* Row i of the table must be group i. */

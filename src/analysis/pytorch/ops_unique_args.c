@@ -15,17 +15,6 @@
 #include "analysis/pytorch/sheets.h"
 
 #include "analysis/sheet_parts.h"
-#include "analysis/pytorch/op_groups.h"
-#include "analysis/pytorch/overlap.h"
-#include "base/memory.h"
-#include "schema/columns.h"
-#include "schema/sheets.h"
-#include "table/operations.h"
-#include "trace/rows.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define PAIR(kind) GT_AGGREGATE(TOTAL_DIRECT_KERNEL_TIME, kind), GT_AGGREGATE(TOTAL_SUBTREE_KERNEL_TIME, kind)
 

@@ -12,17 +12,9 @@
  * keeps the running kernels in a set that behaves like Python's. */
 #include "analysis/pytorch/overlap.h"
 
-#include "base/map.h"
-#include "base/memory.h"
 #include "compat/number.h"
 #include "compat/python_repr.h"
 #include "compat/python_set.h"
-#include "trace/intervals.h"
-#include "trace/rows.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* The pairs that are listed: on s streams, n kernels that do not overlap on their own stream have at most
  * (s - 1) * n pairs, so this is enough for 65 busy streams, and for more if there are few kernels. Without a
@@ -142,11 +134,7 @@ static void stop_waiting(sweep *s, uint32_t kernel)
 
 /* ---- the sweep ---- */
 
-static int by_slot(const void *left, const void *right)
-{
-    const candidate *a = left, *b = right;
-    return (a->slot > b->slot) - (a->slot < b->slot);
-}
+GT_ORDER_BY(by_slot, candidate, GT_UP(slot))
 
 static uint32_t uid_of(const sweep *s, uint32_t kernel)
 {
@@ -216,8 +204,7 @@ static bool sweep_all(sweep *s)
         gt_order_rows(by_end, count, s->end_us);
         fits = sweep_over(s, by_start, by_end, count);
     }
-    gt_free(by_start);
-    gt_free(by_end);
+    gt_free_all(by_start, by_end);
     return fits;
 }
 
@@ -287,19 +274,15 @@ gt_overlaps *gt_overlaps_find(const gt_linked_view *trace, bool include_unlinked
                 "more than %zu pairs of %zu kernels overlap: too many to list; omit --include_overlap_info",
                 pairs_max(&s), s.count);
     gt_python_set_free(&s.running);
-    void *arrays[] = {s.rows,   s.start_us, s.end_us,         s.stream_of, s.next,
-                      s.before, s.streams,  s.active_streams, s.met,       s.pairs};
-    for (size_t i = 0; i < GT_LENGTH(arrays); i++) gt_free(arrays[i]);
+    gt_free_all(s.rows, s.start_us, s.end_us, s.stream_of, s.next, s.before, s.streams, s.active_streams,
+                s.met, s.pairs);
     return overlaps;
 }
 
 void gt_overlaps_free(gt_overlaps *o)
 {
     if (!o) return;
-    gt_free(o->index_of);
-    gt_free(o->begin);
-    gt_free(o->partners);
-    gt_free(o);
+    gt_free_all(o->index_of, o->begin, o->partners, o);
 }
 
 const uint32_t *gt_overlaps_of(const gt_overlaps *o, uint32_t row, size_t *count)
@@ -403,10 +386,7 @@ gt_op_overlap gt_op_overlap_read(gt_op_overlap_reader *r, const uint32_t *rows, 
 void gt_op_overlap_reader_free(gt_op_overlap_reader *r)
 {
     if (!r) return;
-    gt_free(r->streams);
-    gt_free(r->place_of);
-    gt_free(r->kernels);
-    gt_free(r->sums);
+    gt_free_all(r->streams, r->place_of, r->kernels, r->sums);
     gt_intervals_free(&r->overlapping);
     gt_buffer_free(&r->names);
     gt_free(r);

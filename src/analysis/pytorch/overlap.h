@@ -1,10 +1,7 @@
 /* Kernels that run at the same time: which ones, and for which part of an op's time? */
-#ifndef GT_ANALYSIS_PYTORCH_OVERLAP_H
-#define GT_ANALYSIS_PYTORCH_OVERLAP_H
+#pragma once
 
 #include "analysis/pytorch/op_groups.h"
-#include "base/error.h"
-#include "trace/pytorch/pytorch.h"
 
 /* ---- pairs of kernels ---- */
 
@@ -48,5 +45,3 @@ gt_op_overlap_reader *gt_op_overlap_reader_new(const gt_linked_view *trace, cons
 gt_op_overlap gt_op_overlap_read(gt_op_overlap_reader *reader, const uint32_t *rows, size_t count,
                                  double busy_us);
 void gt_op_overlap_reader_free(gt_op_overlap_reader *reader);
-
-#endif

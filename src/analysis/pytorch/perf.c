@@ -1,14 +1,7 @@
 /* Models, kernels, times and overlaps of single events, for the performance sheets. */
 #include "analysis/pytorch/perf.h"
 
-#include "base/memory.h"
-#include "base/team.h"
 #include "trace/pytorch/gpu_ranges.h"
-#include "trace/rows.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const size_t argument_columns[GT_PERF_ARGUMENTS] = {
     [GT_PERF_DIMS] = GT_EVENT_INPUT_DIMS,
@@ -131,12 +124,9 @@ static void free_shared(gt_perf *p)
 {
     gt_gradients_free(p->gradients);
     gt_simulator_free(p->simulator);
-    gt_free(p->gradient_begins);
-    gt_free(p->annotations);
+    gt_free_all(p->gradient_begins, p->annotations);
     gt_row_set_free(&p->launcher_rows);
-    gt_free(p->launcher_at);
-    gt_free(p->communicates);
-    gt_free(p->layouts);
+    gt_free_all(p->launcher_at, p->communicates, p->layouts);
     gt_op_overlap_reader_free(p->overlap_reader);
 }
 
@@ -145,10 +135,7 @@ void gt_perf_free(gt_perf *p)
     if (!p) return;
     if (!p->borrows) free_shared(p);
     gt_models_free(p->models);
-    gt_free(p->kernels.items);
-    gt_free(p->names.items);
-    gt_free(p->functions.items);
-    gt_free(p->spare_rows.items);
+    gt_free_all(p->kernels.items, p->names.items, p->functions.items, p->spare_rows.items);
     gt_intervals_free(&p->spare);
     gt_free(p);
 }

@@ -1,15 +1,10 @@
 /* What the performance sheets need to know about an event: its model, its kernels, how fast it ran.
  * Everything that must be looked up or unpacked for this is here once, for all of these sheets. */
-#ifndef GT_ANALYSIS_PYTORCH_PERF_H
-#define GT_ANALYSIS_PYTORCH_PERF_H
+#pragma once
 
 #include "analysis/pytorch/extension.h"
 #include "analysis/pytorch/launchers.h"
 #include "analysis/pytorch/overlap.h"
-#include "model/model.h"
-#include "trace/intervals.h"
-#include "trace/pytorch/calls.h"
-#include "trace/row_set.h"
 
 enum { GT_PERF_DIMS, GT_PERF_TYPES, GT_PERF_STRIDES, GT_PERF_CONCRETE, GT_PERF_ARGUMENTS };
 
@@ -136,5 +131,3 @@ bool gt_perf_communicates(const gt_perf *perf, uint32_t gpu_row);
 /* The overlap of the kernels that an event launched itself; if there is none, that of `rows`, given in the
  * order of their launches. */
 gt_op_overlap gt_perf_overlap(gt_perf *perf, uint32_t row, const uint32_t *rows, size_t count);
-
-#endif

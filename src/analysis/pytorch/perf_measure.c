@@ -6,14 +6,7 @@
  * hand out the results. */
 #include "analysis/pytorch/perf.h"
 
-#include "base/memory.h"
-#include "base/team.h"
 #include "trace/pytorch/gpu_ranges.h"
-#include "trace/rows.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* What a result depends on. Only 32-bit members, so that keys can be compared as bytes. */
 typedef struct key {
@@ -126,8 +119,7 @@ static void find_in_list(measuring *m, bool backward)
     gt_gpu_ranges_first(&list, NULL, ranges, m->count, f->first);
     gt_gpu_ranges_first(&list, layouts, ranges, m->count, f->first_with_layout);
     gt_gpu_rows_free(&list);
-    gt_free(ranges);
-    gt_free(layouts);
+    gt_free_all(ranges, layouts);
 }
 
 /* Gradients that are nested in each other are always gone through one by one. */
@@ -217,8 +209,7 @@ static void measure_range(void *context, size_t begin, size_t end)
         measure_kernels(m, i, &s, &k);
         m->key_of[i] = has_key(&m->items[i]) ? number_key(r, &k, i) : NO_KEY;
     }
-    gt_free(s.kernels.items);
-    gt_free(s.functions.items);
+    gt_free_all(s.kernels.items, s.functions.items);
     gt_intervals_free(&s.spare);
 }
 
@@ -324,15 +315,10 @@ void gt_perf_measure_all(gt_perf *p, const gt_perf_item *items, size_t count, gt
         gt_parallel_ranges(count, GT_OPS_GRAIN, finish_range, &m);
     for (size_t r = 0; r < ranges; r++) {
         gt_interner_free(m.ranges[r].keys);
-        gt_free(m.ranges[r].items.items);
-        gt_free(m.ranges[r].calls);
+        gt_free_all(m.ranges[r].items.items, m.ranges[r].calls);
     }
     for (int i = 0; i < 2; i++) {
-        gt_free(m.found[i].busy);
-        gt_free(m.found[i].first);
-        gt_free(m.found[i].first_with_layout);
+        gt_free_all(m.found[i].busy, m.found[i].first, m.found[i].first_with_layout);
     }
-    gt_free(m.calls);
-    gt_free(m.ranges);
-    gt_free(m.key_of);
+    gt_free_all(m.calls, m.ranges, m.key_of);
 }

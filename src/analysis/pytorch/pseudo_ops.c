@@ -8,17 +8,9 @@
  * ..._down. To add a detector, add a row and, if no existing function fits, a function. */
 #include "analysis/pytorch/sheets.h"
 
-#include "base/guard.h"
-#include "base/memory.h"
 #include "compat/python_regex.h"
 #include "json/string.h"
-#include "json/values.h"
-#include "trace/pytorch/calls.h"
 #include "trace/pytorch/tree_edit.h"
-#include "trace/rows.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 typedef struct search search;
 
@@ -485,9 +477,6 @@ size_t gt_pseudo_ops_add(gt_pytorch_linked *linked)
     gt_calls_free(s.calls);
     gt_free(s.callers);
     gt_arena_free(&s.arena);
-    gt_free(s.dims);
-    gt_free(s.concrete);
-    gt_free(s.matches.items);
-    gt_free(s.gpu.items);
+    gt_free_all(s.dims, s.concrete, s.matches.items, s.gpu.items);
     return gt_tree_edit_finish(s.edit);
 }

@@ -13,17 +13,11 @@
  * A function returns its sheet as a table that the caller frees. String ids in a table are those of the
  * trace's strings, so tables must be freed before the trace. Columns are documented in the .c files and in
  * docs/. */
-#ifndef GT_ANALYSIS_PYTORCH_SHEETS_H
-#define GT_ANALYSIS_PYTORCH_SHEETS_H
+#pragma once
 
 #include "analysis/pytorch/devices.h"
-#include "analysis/pytorch/extension.h"
-#include "analysis/pytorch/launchers.h"
-#include "analysis/pytorch/overlap.h"
 #include "analysis/pytorch/perf.h"
-#include "base/error.h"
 #include "table/table_list.h"
-#include "trace/pytorch/pytorch.h"
 
 /* ---- before any sheet: ops that the trace does not name ---- */
 
@@ -243,5 +237,3 @@ gt_unified_ops gt_unified_ops_of(gt_unified *unified);
 /* Adds TraceLens' check of a report on inference to `text`: is the time of kernels in the sheets of ops at
  * least the computation time of the timeline, and does each kernel count as often as it ran? */
 void gt_kernel_check(gt_buffer *text, gt_perf *perf, gt_unified *unified, double computation_us);
-
-#endif

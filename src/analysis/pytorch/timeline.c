@@ -20,20 +20,8 @@
 #include "analysis/pytorch/sheets.h"
 
 #include "analysis/sheet_parts.h"
-#include "base/log.h"
-#include "base/memory.h"
-#include "base/number.h"
-#include "base/team.h"
-#include "schema/columns.h"
-#include "schema/sheets.h"
-#include "table/operations.h"
-#include "trace/intervals.h"
 #include "trace/pytorch/event_rows.h"
 #include "trace/pytorch/gpu_events.h"
-#include "trace/rows.h"
-
-#include <math.h>
-#include <string.h>
 
 _Static_assert(GT_NO_DEVICE == GT_NO_GROUP, "events without a device are in no group");
 
@@ -141,8 +129,7 @@ static size_t collect(const gt_linked_view *trace, const bucket_cache *known, gp
         count += total;
     }
     gt_parallel_ranges(all.count, GT_ROWS_GRAIN, fill_buckets, &c);
-    gt_free(c.in);
-    gt_free(c.places);
+    gt_free_all(c.in, c.places);
     for (size_t in = COMPUTATION; in < BUCKETS; in++) gt_intervals_merge(&running[in]);
     return count;
 }
@@ -301,8 +288,7 @@ gt_table *gt_pytorch_gpu_timeline(const gt_linked_view *trace, gt_pytorch_timeli
     size_t count;
     uint32_t *rows = gt_list_gpu_rows(trace->kind, trace->count, &count);
     gt_table *timeline = make_timeline(trace, &known, (gpu_events){rows, count}, &options);
-    gt_free(rows);
-    gt_free(known.buckets);
+    gt_free_all(rows, known.buckets);
     if (timeline->row_count) return timeline;
     gt_table_free(timeline);
     fail_without_events(trace, options.how_to_include, error);

@@ -16,23 +16,12 @@
 #include "analysis/pytorch/event_columns.h"
 #include "analysis/pytorch/graph_sources.h"
 #include "analysis/pytorch/op_category.h"
-#include "analysis/pytorch/op_rows.h"
 #include "analysis/pytorch/unified_details.h"
 #include "analysis/sheet_parts.h"
-#include "base/buffer.h"
-#include "base/memory.h"
-#include "base/number.h"
-#include "base/team.h"
-#include "schema/columns.h"
-#include "schema/sheets.h"
-#include "table/operations.h"
 #include "trace/pytorch/event_rows.h"
 #include "trace/pytorch/gpu_ranges.h"
-#include "trace/rows.h"
 
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* These sheets show some of the five statistics first and the others later. */
 #define MEAN_AND_STD(column) GT_AGGREGATE(column, MEAN), GT_AGGREGATE(column, STD)
@@ -157,8 +146,7 @@ static void add_models(gt_table *table, const uint8_t *has_model, const gt_op_ro
     uint32_t *text_of = print_results(ops, table->strings, m.firsts, result_count);
     m.text_of = text_of;
     gt_parallel_ranges(ops->count, GT_OPS_GRAIN, fill_texts, &m);
-    gt_free(text_of);
-    gt_free(m.firsts);
+    gt_free_all(text_of, m.firsts);
 }
 
 struct gt_unified {
@@ -389,9 +377,7 @@ gt_unified *gt_unified_new(gt_perf *perf, gt_stacks_shown stacks)
     gt_free(u->ops.items);
     u->ops.items = NULL;
     gt_table_add_times(u->table, GT_COL_DURATION_US, duration_of, &b);
-    gt_free(b.has_model);
-    gt_free(b.gradients.items);
-    gt_free(b.forwards);
+    gt_free_all(b.has_model, b.gradients.items, b.forwards);
     return u;
 }
 
@@ -399,11 +385,7 @@ void gt_unified_free(gt_unified *u)
 {
     if (!u) return;
     gt_op_rows_free(&u->ops);
-    gt_free(u->row_of);
-    gt_free(u->kernel_of);
-    gt_free(u->root_of);
-    gt_free(u->gpu_rows);
-    gt_free(u->gpu_ends);
+    gt_free_all(u->row_of, u->kernel_of, u->root_of, u->gpu_rows, u->gpu_ends);
     gt_table_free(u->table);
     gt_call_stacks_free(u->stacks);
     gt_free(u);

@@ -1,10 +1,7 @@
 /* Internals of the unified sheet: which events are its rows, and the call stacks of their kernels. */
-#ifndef GT_ANALYSIS_PYTORCH_UNIFIED_DETAILS_H
-#define GT_ANALYSIS_PYTORCH_UNIFIED_DETAILS_H
+#pragma once
 
-#include "analysis/pytorch/op_groups.h"
 #include "analysis/pytorch/op_rows.h"
-#include "analysis/pytorch/perf.h"
 
 /* ---- events (unified_events.c) ---- */
 
@@ -63,5 +60,3 @@ void gt_add_without_numbers(gt_buffer *out, gt_str name);
 /* Which function of the user's program called an op? The index in `frames` (outermost first); SIZE_MAX if
  * none is found. */
 size_t gt_entry_point(gt_str op_name, const gt_str *frames, size_t count);
-
-#endif

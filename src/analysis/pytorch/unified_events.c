@@ -12,13 +12,7 @@
  *                             and get a row each, "my::fused->kernel (Synthetic Op)" */
 #include "analysis/pytorch/unified_details.h"
 
-#include "base/map.h"
-#include "base/memory.h"
-#include "base/team.h"
-#include "trace/rows.h"
 #include "trace/pytorch/graft.h"
-
-#include <string.h>
 
 enum { LEVELS_TO_KERNEL = 10, LEVELS_TO_AUTOGRAD = 5 };
 enum { UNKNOWN, NO, YES };
@@ -154,8 +148,7 @@ static void look_below(search *s)
         for (size_t k = 0; k < l.ranges[i].count; k++) pass_on(&l, l.ranges[i].items[k]);
         gt_free(l.ranges[i].items);
     }
-    gt_free(l.ranges);
-    gt_free(l.callers);
+    gt_free_all(l.ranges, l.callers);
 }
 
 /* ---- gradients ---- */
@@ -331,8 +324,7 @@ static void descend_from_all(search *s, const uint32_t *roots, size_t count)
     }
     s->events.items = gt_grow(s->events.items, &s->events.capacity, s->events.count, sizeof *s->events.items);
     gt_parallel_each(ranges, copy_events, &d);
-    gt_free(d.events);
-    gt_free(d.begins);
+    gt_free_all(d.events, d.begins);
 }
 
 /* Whether the walk below one root does not depend on that below another: an edited tree may have roots below
@@ -377,8 +369,7 @@ static void add_leftover(leftovers *l, uint32_t kernel, uint32_t row)
 
 static void leftovers_free(leftovers *l)
 {
-    gt_free(l->kernels);
-    gt_free(l->rows);
+    gt_free_all(l->kernels, l->rows);
 }
 
 /* Groups the kernels by event, in the order of each event's first kernel. */
@@ -404,8 +395,7 @@ static void group_by_event(leftovers *l)
         sorted.rows[place] = l->rows[i];
     }
     gt_map_free(&ranks);
-    gt_free(rank_of);
-    gt_free(begin);
+    gt_free_all(rank_of, begin);
     leftovers_free(l);
     *l = sorted;
 }
@@ -482,12 +472,7 @@ gt_unified_events gt_unified_events_find(gt_perf *perf)
     look_below(&s);
     descend_from_roots(&s);
     add_leftover_kernels(&s);
-    gt_free(s.modelled_below);
-    gt_free(s.to_kernel);
-    gt_free(s.visited);
-    gt_free(s.sole);
-    gt_free(s.covered);
-    gt_free(s.gpu.items);
+    gt_free_all(s.modelled_below, s.to_kernel, s.visited, s.sole, s.covered, s.gpu.items);
     gt_models_free(s.models);
     return s.events;
 }

@@ -5,11 +5,7 @@
  * says nothing about them looks complete. */
 #include "analysis/pytorch/sheets.h"
 
-#include "base/memory.h"
-#include "base/number.h"
 #include "trace/pytorch/event_rows.h"
-
-#include <stdio.h>
 
 static void count_event(gt_gpu_share *share, const gt_linked_view *trace, size_t row)
 {
@@ -36,8 +32,7 @@ gt_left_out gt_pytorch_find_left_out(const gt_linked_view *trace)
         else if (trace->gpu_only)
             count_event(&found.outside, trace, row);
     }
-    gt_free(known);
-    gt_free(rows);
+    gt_free_all(known, rows);
     return found;
 }
 

@@ -1,7 +1,5 @@
 #include "analysis/rocprof/agents.h"
 
-#include "base/memory.h"
-
 uint32_t gt_rocprof_host_of(const gt_rocprof *run, int64_t process)
 {
     bool is_process = process >= 0 && (size_t)process < run->process_count;
@@ -71,12 +69,8 @@ gt_agent_list gt_agent_list_new(const gt_rocprof *run)
 
 void gt_agent_list_free(gt_agent_list *agents)
 {
-    gt_free(agents->processes);
-    gt_free(agents->nodes);
-    gt_free(agents->gpu_ids);
-    gt_free(agents->locations);
-    gt_free(agents->types);
-    gt_free(agents->gpus);
+    gt_free_all(agents->processes, agents->nodes, agents->gpu_ids, agents->locations, agents->types,
+                agents->gpus);
     gt_map_free(&agents->rows);
     gt_map_free(&agents->firsts);
     *agents = (gt_agent_list){0};

@@ -1,8 +1,6 @@
 /* The agents of a run, found by the numbers under which the records of a process refer to them. */
-#ifndef GT_ANALYSIS_ROCPROF_AGENTS_H
-#define GT_ANALYSIS_ROCPROF_AGENTS_H
+#pragma once
 
-#include "base/map.h"
 #include "trace/rocprof/rocprof.h"
 
 /* One item per row of the run's agents. */
@@ -26,5 +24,3 @@ uint32_t gt_agent_list_find(const gt_agent_list *agents, int64_t process, int64_
 
 /* The host of a process (string id). */
 uint32_t gt_rocprof_host_of(const gt_rocprof *run, int64_t process);
-
-#endif

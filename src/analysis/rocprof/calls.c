@@ -18,14 +18,7 @@
 #include "analysis/rocprof/sheets.h"
 
 #include "analysis/sheet_parts.h"
-#include "base/memory.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
-#include "table/operations.h"
-
-#include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
 
 static const gt_aggregate aggregates[] = {
     {GT_COL_DUR_NS, GT_GROUP_SIZE, GT_COL_COUNT_TITLE}, {GT_COL_DUR_NS, GT_GROUP_SUM, GT_COL_TOTAL_NS},
@@ -97,9 +90,7 @@ static gt_table *stats_records(const gt_rocprof *run, int64_t kind)
         }
         gt_free(values);
     }
-    gt_free(kinds);
-    gt_free(names);
-    gt_free(stds);
+    gt_free_all(kinds, names, stds);
     return rows;
 }
 
@@ -212,8 +203,7 @@ static gt_table *calls_by_name(gt_rocprof *run, gt_call_domain domain, bool merg
         names = group_by_name(records, CALL_AGGREGATES);
         gt_table_free(records);
     }
-    gt_free(durations);
-    gt_free(domains);
+    gt_free_all(durations, domains);
     return names;
 }
 
@@ -249,8 +239,7 @@ gt_table *gt_rocprof_graph_summary(gt_rocprof *run, bool *failed, gt_error *erro
     }
     gt_table *names = group_by_name(records, CALL_AGGREGATES);
     gt_table_free(records);
-    gt_free(ids);
-    gt_free(durations);
+    gt_free_all(ids, durations);
     return make_sheet(names, GT_SHEET_CUDA_GRAPH_SUMMARY);
 }
 
@@ -285,9 +274,7 @@ static gt_table *copy_records(gt_rocprof *run, const int64_t *durations)
         else
             records->columns[2].ints[i] = bytes[i];
     }
-    gt_free(directions);
-    gt_free(bytes);
-    gt_free(kinds);
+    gt_free_all(directions, bytes, kinds);
     return records;
 }
 

@@ -2,12 +2,7 @@
 #include "analysis/rocprof/genesis.h"
 
 #include "analysis/sheet_parts.h"
-#include "base/memory.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
-#include "table/operations.h"
-
-#include <stdio.h>
 
 /* ---- categories ----
  *

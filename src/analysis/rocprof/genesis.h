@@ -1,14 +1,8 @@
 /* The report of a physics simulation (Genesis, Taichi) that rocprofv3 profiled: its own kernel categories,
  * and the timeline of its steady state. */
-#ifndef GT_ANALYSIS_ROCPROF_GENESIS_H
-#define GT_ANALYSIS_ROCPROF_GENESIS_H
+#pragma once
 
-#include "base/error.h"
-#include "base/interner.h"
 #include "table/table.h"
-
-#include <stddef.h>
-#include <stdint.h>
 
 /* ---- categories ---- */
 
@@ -50,5 +44,3 @@ bool gt_steady_state_find(const int64_t *starts, const int64_t *ends, size_t cou
 
 /* The gpu_timeline of the steady state: total_time, kernel, memory (always 0), busy_time, idle. */
 gt_table *gt_steady_state_timeline(const gt_steady_state *state, gt_interner *strings);
-
-#endif

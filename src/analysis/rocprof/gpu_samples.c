@@ -2,13 +2,9 @@
  * prints them. */
 #include "analysis/rocprof/sheets.h"
 
-#include "base/memory.h"
 #include "schema/columns.h"
 #include "table/stats.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 #include <time.h>
 
 /* "2025-01-31 12:00:00.000123" as seconds; NaN if it is not a time. */

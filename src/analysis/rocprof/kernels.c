@@ -7,10 +7,7 @@
 
 #include "analysis/categories.h"
 #include "analysis/sheet_parts.h"
-#include "base/memory.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
-#include "table/operations.h"
 
 gt_table *gt_rocprof_kernel_times(gt_rocprof *run, gt_error *error)
 {
@@ -312,10 +309,7 @@ static void free_details(void *context)
 {
     late_details *late = context;
     gt_narrow_free(&late->cells);
-    gt_free(late->order);
-    gt_free(late->names);
-    gt_free(late->durations);
-    gt_free(late);
+    gt_free_all(late->order, late->names, late->durations, late);
 }
 
 gt_details *gt_rocprof_find_details(const gt_rocprof *run, const gt_table *kernels, bool late)
@@ -336,8 +330,7 @@ void gt_details_free(gt_details *details)
 {
     if (!details) return;
     if (details->late) free_details(details->late);
-    gt_free(details->order);
-    gt_free(details);
+    gt_free_all(details->order, details);
 }
 
 /* Hands what was found and the columns of the kernel times over to the sheet. */
@@ -431,8 +424,7 @@ gt_table *gt_short_kernels_summary(const gt_table *kernels, int64_t threshold_us
         gt_table_set_int(summary, SUM, row, all.sums_ns[name]);
         gt_table_set_float(summary, MEAN, row, (double)all.sums_ns[name] / (double)all.counts[name]);
     }
-    gt_free(all.counts);
-    gt_free(all.sums_ns);
+    gt_free_all(all.counts, all.sums_ns);
     gt_table_sort(summary, largest_sum_first, GT_LENGTH(largest_sum_first));
     gt_table_add_percentage(summary, SUM, (double)all_ns,
                             GT_COL_SHORT_KERNEL_DURATION_US_PERCENT_OF_TOTAL_TIME);

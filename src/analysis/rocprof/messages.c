@@ -12,10 +12,7 @@
 #include "analysis/rocprof/sheets.h"
 
 #include "analysis/sheet_parts.h"
-#include "base/memory.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
-#include "table/operations.h"
 
 static gt_table *message_records(const gt_rocprof *run, const int64_t *durations)
 {
@@ -35,9 +32,7 @@ static gt_table *message_records(const gt_rocprof *run, const int64_t *durations
         records->columns[2].ints[i] = bytes[i];
         records->columns[3].ints[i] = durations[i];
     }
-    gt_free(names);
-    gt_free(communicators);
-    gt_free(bytes);
+    gt_free_all(names, communicators, bytes);
     return records;
 }
 

@@ -13,15 +13,7 @@
  *                       samples */
 #include "analysis/rocprof/sheets.h"
 
-#include "base/buffer.h"
-#include "base/map.h"
-#include "base/memory.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
-#include "table/operations.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 typedef struct hotspot {
     uint32_t kernel, instruction, comment; /* string ids */
@@ -60,9 +52,7 @@ static gt_map kernels_of_dispatches(gt_rocprof *run)
     int64_t *processes = has_process ? gt_store_ints(run->dispatches, GT_DISPATCH_PROCESS) : NULL;
     for (size_t i = 0; i < count; i++)
         *gt_map_put(&kernels, processes ? (uint64_t)processes[i] : 0, (uint64_t)ids[i]) = names[i];
-    gt_free(names);
-    gt_free(ids);
-    gt_free(processes);
+    gt_free_all(names, ids, processes);
     return kernels;
 }
 
@@ -115,12 +105,7 @@ static void add_samples(hotspots *h, gt_rocprof *run)
         at->stalled++;
         add_stall(h, (size_t)(at - h->items), reasons[i]);
     }
-    gt_free(processes);
-    gt_free(dispatches);
-    gt_free(issued);
-    gt_free(instructions);
-    gt_free(comments);
-    gt_free(reasons);
+    gt_free_all(processes, dispatches, issued, instructions, comments, reasons);
     gt_map_free(&kernels);
 }
 
@@ -211,8 +196,7 @@ gt_table *gt_rocprof_hotspots(gt_rocprof *run)
         sum += sheet->columns[SAMPLES].ints[row];
         gt_table_set_float(sheet, CUMULATIVE, row, (double)sum / (double)count * 100.0);
     }
-    gt_free(h.items);
-    gt_free(h.stalls);
+    gt_free_all(h.items, h.stalls);
     gt_map_free(&h.codes);
     gt_map_free(&h.places);
     gt_map_free(&h.stall_places);

@@ -3,16 +3,7 @@
 #include "analysis/rocprof/sheets.h"
 
 #include "analysis/rocprof/agents.h"
-#include "analysis/sheet_parts.h"
-#include "base/map.h"
-#include "base/memory.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
-#include "table/operations.h"
-
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- agent_info ----
  *
@@ -130,9 +121,7 @@ gt_table *gt_rocprof_process_summary(gt_rocprof *run, const int64_t *durations)
         if (process->fini_ns > process->init_ns)
             gt_table_set_float(sheet, 6, row, (double)((__int128)process->fini_ns - process->init_ns) / 1e6);
     }
-    gt_free(processes);
-    gt_free(counts);
-    gt_free(totals);
+    gt_free_all(processes, counts, totals);
     if (!of_nsys) return sheet;
     static const gt_col known[] = {GT_COL_PROCESS, GT_COL_PID, GT_COL_COUNT_TITLE,
                                    GT_COL_TOTAL_KERNEL_TIME_MS, GT_COL_PERCENTAGE_PCT};
@@ -177,11 +166,7 @@ static gt_table *counter_records(gt_rocprof *run)
         rows->columns[3].texts[i] = names[i];
         rows->columns[4].floats[i] = values[i];
     }
-    gt_free(kernels);
-    gt_free(dispatches);
-    gt_free(processes);
-    gt_free(names);
-    gt_free(values);
+    gt_free_all(kernels, dispatches, processes, names, values);
     return rows;
 }
 

@@ -18,10 +18,8 @@
  *
  * A function returns its sheet as a table that the caller frees. String ids in a table are those of the run's
  * strings, so tables must be freed before the run. Columns are documented in the .c files and in docs/. */
-#ifndef GT_ANALYSIS_ROCPROF_SHEETS_H
-#define GT_ANALYSIS_ROCPROF_SHEETS_H
+#pragma once
 
-#include "base/error.h"
 #include "table/table.h"
 #include "trace/rocprof/rocprof.h"
 
@@ -135,5 +133,3 @@ gt_table *gt_rocprof_stats_by_name(const gt_rocprof *run, int64_t kind);
  *     energy_J              integral of the power: trapezoids between samples with a number; only if is_power
  */
 gt_table *gt_gpu_samples_summary(const gt_table *samples, gt_sheet name, bool is_power);
-
-#endif

@@ -1,14 +1,12 @@
 /* Unions of time spans: sorted once, then one pass per union. */
 #include "analysis/rocprof/spans.h"
 
-#include "base/memory.h"
 #include "table/operations.h"
 #include "trace/rocprof/rocprof.h"
 
 void gt_spans_free(gt_spans *s)
 {
-    gt_free(s->starts);
-    gt_free(s->ends);
+    gt_free_all(s->starts, s->ends);
     *s = (gt_spans){0};
 }
 

@@ -1,6 +1,5 @@
 /* When kernels and copies ran: the length of the union of their times. */
-#ifndef GT_ANALYSIS_ROCPROF_SPANS_H
-#define GT_ANALYSIS_ROCPROF_SPANS_H
+#pragma once
 
 #include "trace/store.h"
 
@@ -30,5 +29,3 @@ gt_activity gt_activity_of(const gt_store *kernels, size_t start_column, size_t 
 /* Sets the times. Sorts the spans in place. A span that ends before it starts counts with its negative
  * length, unless another one covers its start. */
 void gt_activity_measure(gt_activity *activity);
-
-#endif

@@ -15,14 +15,7 @@
 #include "analysis/rocprof/agents.h"
 #include "analysis/rocprof/spans.h"
 #include "analysis/sheet_parts.h"
-#include "base/log.h"
-#include "base/map.h"
-#include "base/memory.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
-#include "table/operations.h"
-
-#include <string.h>
 
 enum { DEVICES_MAX = 1 << 16 }; /* a run with more is damaged */
 
@@ -296,8 +289,7 @@ static void add_kernels(devices *d)
         d->of_kernels[i] = *place;
     }
     gt_map_free(&known);
-    gt_free(agents);
-    gt_free(processes);
+    gt_free_all(agents, processes);
 }
 
 /* Whether an end of a copy is a GPU: by the type of the agent, or else by the direction of the copy. */
@@ -389,8 +381,7 @@ static uint32_t *sort_devices(const devices *d)
     gt_order_by_ints(order, d->count, nodes, NULL, false);
     gt_order_by_ints(order, d->count, hosts, NULL, false);
     gt_map_free(&first);
-    gt_free(nodes);
-    gt_free(hosts);
+    gt_free_all(nodes, hosts);
     return order;
 }
 
@@ -488,10 +479,7 @@ static gt_table *make_by_device(const devices *d, bool gpu_window)
         gt_table_free(timeline);
     }
     free_host_times(&times);
-    gt_free(of_devices);
-    gt_free(order);
-    gt_free(kernel_begins);
-    gt_free(copy_begins);
+    gt_free_all(of_devices, order, kernel_begins, copy_begins);
     gt_spans_free(&kernels);
     gt_spans_free(&copies);
     return sheet;
@@ -526,11 +514,9 @@ gt_table *gt_rocprof_gpu_timeline_by_device(const gt_rocprof *run, bool gpu_wind
     gt_map_free(&d.gpus);
     gt_map_free(&d.places);
     gt_agent_list_free(&d.agents);
-    gt_free(d.items);
-    gt_free(d.of_kernels);
+    gt_free_all(d.items, d.of_kernels);
     gt_spans_free(&d.copies.spans);
     gt_spans_free(&d.graphs.spans);
-    gt_free(d.copies.devices);
-    gt_free(d.graphs.devices);
+    gt_free_all(d.copies.devices, d.graphs.devices);
     return sheet;
 }

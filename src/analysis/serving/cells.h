@@ -1,10 +1,7 @@
 /* Internal to analysis/serving: writing the cells of a row one after the other. */
-#ifndef GT_ANALYSIS_SERVING_CELLS_H
-#define GT_ANALYSIS_SERVING_CELLS_H
+#pragma once
 
 #include "table/table.h"
-
-#include <math.h>
 
 typedef struct gt_cells {
     gt_table *table;
@@ -58,5 +55,3 @@ static inline double gt_share_of(double part, double whole)
 {
     return whole > 0 ? part / whole : (double)NAN;
 }
-
-#endif

@@ -17,14 +17,8 @@
  * A phase with fewer than 8 steps has no fit. */
 #include "analysis/serving/cells.h"
 #include "analysis/serving/sheets.h"
-#include "base/map.h"
-#include "base/memory.h"
-#include "base/number.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
 #include "table/stats.h"
-
-#include <stdlib.h>
 
 static const gt_column_head columns[] = {
     {GT_COL_ROW, GT_TYPE_STRING},

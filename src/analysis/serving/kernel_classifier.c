@@ -1,10 +1,5 @@
 #include "analysis/serving/kernel_classifier.h"
 
-#include "base/buffer.h"
-#include "base/memory.h"
-
-#include <string.h>
-
 /* ---- classes ---- */
 
 static const char *const class_names[GT_KERNEL_CLASSES] = {

@@ -3,10 +3,9 @@
  *
  * The classes are finer than the categories of analysis/categories.h and know names only, no ops, because
  * nothing else is known of kernels that a graph replays. */
-#ifndef GT_ANALYSIS_SERVING_KERNEL_CLASSIFIER_H
-#define GT_ANALYSIS_SERVING_KERNEL_CLASSIFIER_H
+#pragma once
 
-#include "base/interner.h"
+#include "base/base.h"
 
 typedef enum gt_kernel_class {
     GT_CLASS_COPY,
@@ -50,5 +49,3 @@ gt_kernel_class gt_kernel_classifier_class(gt_kernel_classifier *names, uint32_t
  * of one. */
 uint32_t gt_kernel_classifier_stem(gt_kernel_classifier *names, uint32_t name);
 gt_str gt_kernel_classifier_stem_text(const gt_kernel_classifier *names, uint32_t stem);
-
-#endif

@@ -27,16 +27,8 @@
 #include "analysis/serving/cells.h"
 #include "analysis/serving/sheets.h"
 #include "analysis/serving/step_parts.h"
-#include "base/buffer.h"
-#include "base/map.h"
-#include "base/memory.h"
-#include "base/number.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
 #include "table/stats.h"
-#include "trace/rows.h"
-
-#include <stdlib.h>
 
 /* ---- kernel_classes ---- */
 

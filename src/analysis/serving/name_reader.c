@@ -1,7 +1,5 @@
 #include "analysis/serving/name_reader.h"
 
-#include "base/buffer.h"
-
 static const int64_t MOST = INT64_C(1) << 52;
 
 bool gt_name_skip(gt_name_reader *r, const char *text)

@@ -1,8 +1,7 @@
 /* Internal to analysis/serving: reading the names of steps piece by piece. */
-#ifndef GT_ANALYSIS_SERVING_NAME_READER_H
-#define GT_ANALYSIS_SERVING_NAME_READER_H
+#pragma once
 
-#include "base/interner.h"
+#include "base/base.h"
 
 /* What is left of a name. */
 typedef struct gt_name_reader {
@@ -24,5 +23,3 @@ bool gt_name_is_word(char c);
 /* The value of the last key=value with this key, which ends at white space, or after the bracket that closes
  * a list. */
 bool gt_name_value(gt_name_reader body, const char *key, gt_name_reader *value);
-
-#endif

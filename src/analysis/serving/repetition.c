@@ -1,13 +1,6 @@
 /* Finding patterns in lists of names, and the list in the call tree that has one. */
 #include "analysis/serving/repetition.h"
 
-#include "base/buffer.h"
-#include "base/map.h"
-#include "base/memory.h"
-
-#include <stdlib.h>
-#include <string.h>
-
 /* ---- patterns ---- */
 
 /* The sum of the lengths of all lists that are looked at: those of a broken trace may be endless. */

@@ -10,8 +10,7 @@
  *       forward   sample      first step     pattern: forward, sample
  *       forward   sample      second step
  *       forward   sample      third step */
-#ifndef GT_ANALYSIS_SERVING_REPETITION_H
-#define GT_ANALYSIS_SERVING_REPETITION_H
+#pragma once
 
 #include "trace/pytorch/calls.h"
 
@@ -38,5 +37,3 @@ typedef struct gt_pattern {
     size_t start, period, count;
 } gt_pattern;
 bool gt_pattern_find(const uint32_t *names, size_t count, gt_pattern *pattern);
-
-#endif

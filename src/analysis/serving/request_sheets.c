@@ -25,14 +25,9 @@
  * the median decode step, and prefill for the rest. */
 #include "analysis/serving/cells.h"
 #include "analysis/serving/sheets.h"
-#include "base/memory.h"
 #include "os/paths.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
 #include "table/stats.h"
-
-#include <stdio.h>
-#include <stdlib.h>
 
 typedef enum part {
     QUEUE,

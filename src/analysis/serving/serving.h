@@ -11,8 +11,7 @@
  *     execute_diffusion_1_1024x1024                                                       diffusion
  *
  * Context is prefill, generation is decode. */
-#ifndef GT_ANALYSIS_SERVING_SERVING_H
-#define GT_ANALYSIS_SERVING_SERVING_H
+#pragma once
 
 #include "trace/events.h"
 
@@ -119,5 +118,3 @@ typedef struct gt_step_events {
  * there, and the GPU events launched there, whenever these ran. Events without a time, which name processes
  * and threads, belong to all steps. */
 gt_step_events gt_step_finder_find(gt_step_finder *finder, const gt_step_span *steps, size_t count);
-
-#endif

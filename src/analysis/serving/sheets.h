@@ -7,8 +7,7 @@
  *
  * The list and the trace that it was made from are borrowed; the caller owns the tables, which may have no
  * rows. Cells are empty where nothing is known. */
-#ifndef GT_ANALYSIS_SERVING_SHEETS_H
-#define GT_ANALYSIS_SERVING_SHEETS_H
+#pragma once
 
 #include "analysis/serving/step_list.h"
 #include "input/server/server.h"
@@ -66,5 +65,3 @@ typedef struct gt_host_parts {
 } gt_host_parts;
 /* Of the step that is number `i` on the GPU; all 0 if it began before all steps before it had ended. */
 gt_host_parts gt_serving_host_parts(const gt_step_list *list, size_t i);
-
-#endif

@@ -3,9 +3,6 @@
 #include "analysis/serving/step_parts.h"
 
 #include "analysis/serving/name_reader.h"
-#include "base/memory.h"
-
-#include <stdlib.h>
 
 typedef struct border {
     int64_t ns;

@@ -5,16 +5,8 @@
  * their number. */
 #include "analysis/serving/serving.h"
 
-#include "base/number.h"
 #include "compat/python_set.h"
-#include "base/map.h"
-#include "base/memory.h"
-#include "trace/events.h"
 #include "trace/rows.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const char *const gpu_categories[] = {"kernel", "gpu_memcpy", "gpu_memset", "gpu_user_annotation"};
 

@@ -6,13 +6,8 @@
  * there is none, because another thread launches, to the step that began last on any thread. */
 #include "analysis/serving/step_parts.h"
 
-#include "base/map.h"
-#include "base/memory.h"
-#include "base/number.h"
 #include "trace/pytorch/gpu_events.h"
 #include "trace/rows.h"
-
-#include <stdlib.h>
 
 /* ---- ops ---- */
 

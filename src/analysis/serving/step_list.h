@@ -18,12 +18,10 @@
  *
  * Times are integer nanoseconds since base_ns, so that sums are exact:
  *     interval = span + gap + outside - overlap. */
-#ifndef GT_ANALYSIS_SERVING_STEP_LIST_H
-#define GT_ANALYSIS_SERVING_STEP_LIST_H
+#pragma once
 
 #include "analysis/serving/kernel_classifier.h"
 #include "trace/pytorch/pytorch.h"
-#include "trace/row_set.h"
 
 /* In the order of reports. */
 typedef enum gt_serving_phase {
@@ -185,5 +183,3 @@ uint32_t gt_step_list_of_row(const gt_step_list *list, uint32_t row);
 
 /* The sum of the lengths of ops that run, each moment once. */
 int64_t gt_step_ops_union(const gt_step_list *list, const uint32_t *ops, size_t count);
-
-#endif

@@ -2,8 +2,6 @@
  * it. Names are read from their start; what follows the form does not count. */
 #include "analysis/serving/name_reader.h"
 #include "analysis/serving/step_list.h"
-#include "base/buffer.h"
-#include "base/memory.h"
 
 static const char *const phase_names[GT_SERVING_PHASES] = {
     [GT_SERVING_PREFILL] = "prefill", [GT_SERVING_MIXED] = "mixed", [GT_SERVING_DECODE] = "decode",

@@ -1,10 +1,7 @@
 /* Internal to analysis/serving: what the files that make the list of steps share. */
-#ifndef GT_ANALYSIS_SERVING_STEP_PARTS_H
-#define GT_ANALYSIS_SERVING_STEP_PARTS_H
+#pragma once
 
 #include "analysis/serving/step_list.h"
-
-#include <math.h>
 
 /* Times further from the base than 52 days count as that: so sums of two never overflow, and doubles hold all
  * times exactly. */
@@ -51,5 +48,3 @@ void gt_step_list_infer(gt_step_list *list, const gt_event_view *trace);
 
 /* step_capture.c: sets is_capture and capture_batch. */
 void gt_step_list_find_capture(gt_step_list *list, const gt_event_view *trace);
-
-#endif

@@ -39,12 +39,8 @@
  *     launch_us                                from this launch until the GPU begins */
 #include "analysis/serving/cells.h"
 #include "analysis/serving/sheets.h"
-#include "base/memory.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
 #include "table/stats.h"
-
-#include <stdlib.h>
 
 /* ---- serving_steps ---- */
 

@@ -15,12 +15,7 @@
 #include "analysis/serving/step_parts.h"
 
 #include "analysis/serving/name_reader.h"
-#include "base/map.h"
-#include "base/memory.h"
-#include "base/number.h"
 #include "trace/rows.h"
-
-#include <stdlib.h>
 
 /* The ops [begin, end) of `ops`, and when the wait that ends them was over. */
 typedef struct piece {

@@ -6,11 +6,6 @@
 
 #include "analysis/serving/name_reader.h"
 #include "analysis/serving/step_list.h"
-#include "base/buffer.h"
-#include "base/memory.h"
-
-#include <math.h>
-#include <string.h>
 
 /* ---- vLLM ---- */
 

@@ -10,9 +10,6 @@
 #include "output/file.h"
 #include "report/batch.h"
 
-#include <stdarg.h>
-#include <unistd.h>
-
 static const gt_option input_options[] = {
     {"base_dir", GT_OPTION_STRING, "DIR", NULL, "search DIR recursively for traces (required)"},
     {"rank_pattern", GT_OPTION_STRING, "REGEX", "rank_",

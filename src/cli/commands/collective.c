@@ -3,9 +3,7 @@
 #include "os/paths.h"
 #include "output/file.h"
 #include "base/threads.h"
-#include "base/number.h"
 #include "cli/whole_rank.h"
-#include "schema/sheets.h"
 
 static const gt_option input_options[] = {
     GT_RANK_OPTIONS(

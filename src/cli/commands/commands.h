@@ -1,7 +1,6 @@
 /* The commands: command-line syntax and run function of each. The steps of `sweep` are in cli/sweep/sweep.h.
  */
-#ifndef GT_CLI_COMMANDS_COMMANDS_H
-#define GT_CLI_COMMANDS_COMMANDS_H
+#pragma once
 
 #include "cli/inputs/inputs.h"
 #include "cli/traces.h"
@@ -70,5 +69,3 @@ bool gt_collective_check_sheets(const gt_arguments *arguments, gt_error *error);
 /* Prints a usage error and returns GT_EXIT_USAGE if options of the PyTorch report have invalid values or
  * exclude each other. */
 gt_exit gt_pytorch_check(const gt_call *call);
-
-#endif

@@ -5,7 +5,6 @@
 #include "os/paths.h"
 #include "output/file.h"
 #include "report/compare/compare.h"
-#include "schema/sheets.h"
 
 static const gt_option compare_options[] = {
     {"names", GT_OPTION_STRINGS, "NAME...", NULL,
@@ -404,8 +403,7 @@ static bool open_reports(comparison *c, gt_error *error)
                                                   .is_usable = report_is_usable,
                                                   .context = &o});
     if (failed < c->count) *error = o.errors[failed];
-    gt_free(key);
-    gt_free(o.errors);
+    gt_free_all(key, o.errors);
     if (failed == c->count && !c->call->by_old_name) gt_compare_warn(c->reports, c->count);
     return failed == c->count;
 }
@@ -461,10 +459,6 @@ gt_exit gt_cmd_compare(const gt_call *call)
         gt_free(c.own_tags[i]);
     }
     for (size_t i = 0; i < c.options.gate_count; i++) gt_gate_free(&c.options.gates[i]);
-    gt_free(c.options.gates);
-    gt_free(c.why_not);
-    gt_free(c.groups);
-    gt_free(c.reports);
-    gt_free(c.own_tags);
+    gt_free_all(c.options.gates, c.why_not, c.groups, c.reports, c.own_tags);
     return status;
 }

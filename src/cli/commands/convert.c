@@ -1,6 +1,5 @@
 /* `gputally convert`: reads a trace of any format and writes it in the format of the output's extension. */
 #include "cli/commands/commands.h"
-#include "base/number.h"
 #include "input/nsys/nsys.h"
 #include "input/rocprof/rocprof.h"
 #include "os/paths.h"

@@ -3,7 +3,6 @@
  * them. */
 #include "cli/commands/commands.h"
 
-#include "base/number.h"
 #include "base/progress.h"
 #include "doctor/doctor.h"
 #include "input/nsys/nsys.h"
@@ -11,11 +10,6 @@
 #include "os/paths.h"
 #include "output/file.h"
 #include "sweep/layout.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 static const gt_option output_options[] = {
     {"output_json", GT_OPTION_STRING, "PATH", NULL,

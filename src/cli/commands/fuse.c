@@ -1,12 +1,9 @@
 /* `gputally fuse`: finds the trace of each rank and merges them into one for a trace viewer. */
 #include "cli/commands/commands.h"
-#include "base/number.h"
 #include "base/progress.h"
 #include "input/files.h"
 #include "os/paths.h"
 #include "transform/fuse.h"
-
-#include <sys/stat.h>
 
 static const gt_option input_options[] = {
     GT_RANK_OPTIONS("set the number of ranks (default: up to the last rank with a trace)",
@@ -172,8 +169,7 @@ static void warn_of_ranks(const gt_rank_files *files)
     int64_t *ranks = gt_alloc(files->count * sizeof *ranks);
     for (size_t rank = 0; rank < files->count; rank++) ranks[rank] = (int64_t)rank;
     gt_own_ranks_warn((const char *const *)files->paths, own, ranks, files->count);
-    gt_free(ranks);
-    gt_free(own);
+    gt_free_all(ranks, own);
 }
 
 static bool find_files(gt_rank_files *files, const gt_arguments *arguments, gt_error *error)

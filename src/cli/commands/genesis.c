@@ -5,8 +5,6 @@
 #include "os/paths.h"
 #include "report/genesis.h"
 
-#include <math.h>
-
 static const gt_option input_options[] = {
     {"capture_dir", GT_OPTION_STRING, "DIR", NULL,
      "read this capture folder: rocprofv3 files (also in kernel_trace/), a manifest, run.log (same as DIR)"},
@@ -125,8 +123,7 @@ static void show(const gt_call *call, const gt_rocprof *run, const gt_table_list
         char *xlsx = realpath(to->xlsx_path, NULL), *text = realpath(to->text_path, NULL);
         printf("\n=== Done ===\n  Excel   : %s\n  Summary : %s\n", xlsx ? xlsx : to->xlsx_path,
                text ? text : to->text_path);
-        gt_free(xlsx);
-        gt_free(text);
+        gt_free_all(xlsx, text);
         return;
     }
     gt_terminal terminal = gt_terminal_for(stdout);

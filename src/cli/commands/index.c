@@ -6,8 +6,6 @@
 #include "input/chrome/kineto.h"
 #include "os/paths.h"
 
-#include <sys/stat.h>
-
 static const gt_option index_options[] = {
     {"index_dir", GT_OPTION_STRING, "DIR", NULL,
      "write the indexes into DIR (default: next to each trace, or into ~/.cache/gputally if that folder "

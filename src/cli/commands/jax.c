@@ -1,8 +1,6 @@
 /* `gputally jax`: the report on a JAX profile; of a folder, one report per host. */
 #include "cli/commands/commands.h"
 
-#include "schema/sheets.h"
-
 static const gt_option input_options[] = {
     {"profile_path", GT_OPTION_STRING, "FILE", NULL,
      "read this *.xplane.pb, or a folder that jax.profiler wrote (same as FILE)"},

@@ -1,7 +1,6 @@
 /* `gputally jax-analysis`: a short report on an XPlane profile, each sheet in its own file. */
 #include "cli/commands/commands.h"
 #include "input/xla/xplane.h"
-#include "schema/sheets.h"
 
 static const gt_option input_options[] = {
     {"profile_xplane_pb_path", GT_OPTION_STRING, "FILE", NULL,
@@ -76,9 +75,7 @@ static bool write_table(gt_output *output, const char *dir, const char *file, gt
     gt_table_rename(table, gt_sheet_named(name));
     written = written && (!f.csv || gt_output_csvs(output, dir, &table, 1, error));
     gt_table_rename(table, gt_sheet_named(sheet));
-    gt_free(xlsx);
-    gt_free(name);
-    gt_free(sheet);
+    gt_free_all(xlsx, name, sheet);
     return written;
 }
 

@@ -6,8 +6,6 @@
 #include "os/shell_words.h"
 
 #include <sys/auxv.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 static const gt_option links_options[] = {
     {"output_dir", GT_OPTION_STRING, "DIR", NULL, "write the old names into DIR (same as DIR)"},

@@ -1,12 +1,6 @@
 /* `gputally match-blocks`: pairs blocks of steps of two inference servers. */
 #include "cli/commands/commands.h"
-#include "base/number.h"
-#include "cli/common.h"
-#include "cli/traces.h"
 #include "transform/match_blocks.h"
-
-#include <stdio.h>
-#include <string.h>
 
 static const gt_option step_options[] = {
     {"phases", GT_OPTION_STRING, "PHASES", "decode_only,prefilldecode",

@@ -300,9 +300,7 @@ static char *page_of(const source *one, const char *from)
         result = gt_strdup(whole + len + 1);
     free(folder);
     free(whole);
-    gt_free(here);
-    gt_free(page);
-    gt_free(workbook);
+    gt_free_all(here, page, workbook);
     return result;
 }
 
@@ -337,8 +335,7 @@ static bool write_report(sources *all, unsigned threads, gt_error *error)
                                  .threads = threads};
     bool made = check_not_partials(all, &to, error) && gt_collective_merge(&merge, error);
     for (size_t rank = 0; rank < all->files.count; rank++) gt_free(pages[rank]);
-    gt_free(pages);
-    gt_free(command);
+    gt_free_all(pages, command);
     gt_destinations_free(&to);
     return made;
 }
@@ -346,14 +343,9 @@ static bool write_report(sources *all, unsigned threads, gt_error *error)
 static void free_sources(sources *all)
 {
     for (size_t i = 0; i < all->count; i++) {
-        gt_free(all->items[i].path);
-        gt_free(all->items[i].key);
-        gt_free(all->items[i].options);
-        gt_free(all->items[i].trace);
+        gt_free_all(all->items[i].path, all->items[i].key, all->items[i].options, all->items[i].trace);
     }
-    gt_free(all->items);
-    gt_free(all->folder);
-    gt_free(all->by_rank);
+    gt_free_all(all->items, all->folder, all->by_rank);
     gt_rank_files_free(&all->files);
 }
 

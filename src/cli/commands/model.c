@@ -4,11 +4,7 @@
 #include "json/string.h"
 #include "compat/python_repr.h"
 #include "base/raise.h"
-#include "base/number.h"
-#include "model/family.h"
 #include "output/file.h"
-
-#include <math.h>
 
 static const gt_option model_options[] = {
     {"shapes", GT_OPTION_STRING, "SHAPES", NULL,

@@ -1,8 +1,6 @@
 /* `gputally ncu`: the report on the metrics of kernel launches that `ncu --csv` printed. */
 #include "cli/commands/commands.h"
 #include "analysis/ncu/sheets.h"
-#include "base/number.h"
-#include "schema/sheets.h"
 
 static const gt_option input_options[] = {
     {"csv_path", GT_OPTION_STRING, "FILE", NULL,

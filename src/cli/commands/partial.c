@@ -90,8 +90,7 @@ static void look_into_traces(job *j, const bool *known, bool by_names)
     gt_own_ranks_settle(paths, ranks, count, by_names);
     for (size_t i = 0; i < j->count; i++)
         if (!known[i]) j->items[i].rank = ranks[at++];
-    gt_free(ranks);
-    gt_free(paths);
+    gt_free_all(ranks, paths);
 }
 
 /* Whether the rank is the one in the file name, so that this name is unique among those of the partials. */
@@ -204,12 +203,7 @@ typedef struct sized {
     size_t index;
 } sized;
 
-static int largest_first(const void *a, const void *b)
-{
-    const sized *x = a, *y = b;
-    if (x->bytes != y->bytes) return x->bytes > y->bytes ? -1 : 1;
-    return x->index < y->index ? -1 : x->index > y->index;
-}
+GT_ORDER_BY(largest_first, sized, GT_DOWN(bytes) GT_UP(index))
 
 /* Keeps the traces of one share. All jobs find the same traces, so they agree: the largest go to shares 0, 1,
  * ..., N-1, the next ones to N-1, ..., 0, and so on. */
@@ -233,8 +227,7 @@ static void take_share(job *j)
     }
     j->count = kept;
     if (!kept) gt_info("this share has no traces: there are fewer traces than shares");
-    gt_free(order);
-    gt_free(is_own);
+    gt_free_all(order, is_own);
 }
 
 /* ---- names of partials ---- */
@@ -448,11 +441,8 @@ gt_exit gt_cmd_partial(const gt_call *call)
         j.status = GT_EXIT_FAILED;
     }
     for (size_t i = 0; i < j.count; i++) {
-        gt_free(j.items[i].trace);
-        gt_free(j.items[i].part);
+        gt_free_all(j.items[i].trace, j.items[i].part);
     }
-    gt_free(j.items);
-    gt_free(j.key);
-    gt_free(j.options);
+    gt_free_all(j.items, j.key, j.options);
     return j.status;
 }

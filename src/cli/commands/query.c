@@ -4,15 +4,12 @@
  * process 0 puts the rows into one database, trace by trace in their order, and asks it. */
 #include "cli/commands/commands.h"
 
-#include "base/number.h"
 #include "cli/queried.h"
 #include "procs/procs.h"
 #include "index/checksum.h"
 #include "input/files.h"
 #include "os/paths.h"
 #include "report/query/query.h"
-
-#include <unistd.h>
 
 enum { SQL_MAX = 1 << 20 };
 
@@ -290,8 +287,7 @@ static void read_traces(job *j)
                                   .drop = drop_item,
                                   .is_usable = item_is_usable,
                                   .context = j});
-    gt_free(key);
-    gt_free(paths);
+    gt_free_all(key, paths);
 }
 
 /* ---- the answer ---- */
@@ -409,8 +405,7 @@ static void free_job(job *j)
         drop_item(j, i);
         gt_free(j->names[i]);
     }
-    gt_free(j->names);
-    gt_free(j->items);
+    gt_free_all(j->names, j->items);
     gt_all_traces_free(&j->traces);
     gt_report_options_free(&j->options);
     gt_buffer_free(&j->sql_text);

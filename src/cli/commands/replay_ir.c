@@ -1,14 +1,8 @@
 /* `gputally replay-ir`: extracts ops of a trace, runs them alone, and compares the times. */
 #include "cli/commands/commands.h"
-#include "base/number.h"
 #include "input/chrome/kineto.h"
 #include "output/file.h"
-#include "output/terminal.h"
 #include "replay/replay.h"
-#include "schema/columns.h"
-#include "schema/sheets.h"
-
-#include <math.h>
 
 #define DEFAULT_FOLDER "replay"
 static const char IR_FILE[] = "event_replay_ir.json", PROGRAM_FILE[] = "replay.py",

@@ -3,10 +3,8 @@
  * if these are one per rank, also the report on their collectives. */
 #include "cli/commands/commands.h"
 
-#include "base/number.h"
 #include "cli/earlier_sheets.h"
 #include "input/nsys/nsys.h"
-#include "input/rocprof/rocprof.h"
 #include "os/paths.h"
 
 static const gt_option report_options[] = {
@@ -245,8 +243,7 @@ static bool names_clash(const inputs *in)
     bool clash = false;
     for (size_t i = 1; i < count; i++) clash |= strcmp(names[i - 1], names[i]) == 0;
     for (size_t i = 0; i < count; i++) gt_free(stems[i]);
-    gt_free(names);
-    gt_free(stems);
+    gt_free_all(names, stems);
     return clash;
 }
 
@@ -277,13 +274,11 @@ static void free_inputs(inputs *in)
     }
     for (size_t i = 0; i < in->folder_count; i++) {
         gt_trace_folder_free(&in->folders[i].traces);
-        gt_free(in->folders[i].name);
-        gt_free(in->folders[i].steps);
+        gt_free_all(in->folders[i].name, in->folders[i].steps);
         if (in->folders[i].lines) gt_print_drop(in->folders[i].lines);
         gt_free(in->folders[i].lines);
     }
-    gt_free(in->folders);
-    gt_free(in->items);
+    gt_free_all(in->folders, in->items);
     gt_profiles_free(&in->profiles);
 }
 
@@ -359,8 +354,7 @@ static void write_unreadable(const gt_call *call, const inputs *in, const struct
     char *label = by_rank ? rank_label(folder->name, trace->rank) : NULL;
     char *path = gt_answers_path(call, "output_json", trace->path, label, in->count, ".findings.json");
     gt_error_write(path, trace->path, trace->problem, GT_EXIT_FAILED);
-    gt_free(path);
-    gt_free(label);
+    gt_free_all(path, label);
 }
 
 static void write_errors(const gt_call *call, const inputs *in)

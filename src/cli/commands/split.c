@@ -1,10 +1,6 @@
 /* `gputally split`: extracts steps of an inference server's trace. */
 #include "cli/commands/commands.h"
-#include "base/number.h"
 #include "transform/split.h"
-
-#include <errno.h>
-#include <math.h>
 
 static const gt_option step_options[] = {
     {"iterations", GT_OPTION_STRING, "STEPS", "all",

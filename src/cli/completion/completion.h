@@ -6,8 +6,7 @@
  *
  * with all words of the line and the number of the one to complete, from 0, and get what may stand there from
  * the tables of commands and options (complete.c). So they never differ from the program that is called. */
-#ifndef GT_CLI_COMPLETION_COMPLETION_H
-#define GT_CLI_COMPLETION_COMPLETION_H
+#pragma once
 
 #include "cli/command.h"
 
@@ -18,5 +17,3 @@ void gt_complete(FILE *out, size_t at, char **words, size_t count);
 
 /* The script of a shell; false if there is none. */
 bool gt_completion_script(FILE *out, const char *shell);
-
-#endif

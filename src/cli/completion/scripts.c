@@ -3,8 +3,6 @@
  * of these. */
 #include "cli/completion/completion.h"
 
-#include <string.h>
-
 static const char bash[] =
     "# Bash completion for gputally and for the names of the programs that it replaces.\n"
     "# Written by `gputally completion bash`; each TAB asks the program what may stand there.\n"

@@ -2,12 +2,9 @@
  * or has JAX profiles, exports of Nsight Systems, or PyTorch traces. */
 #include "cli/inputs/inputs.h"
 
-#include "input/chrome/kineto.h"
 #include "input/nsys/nsys.h"
 #include "os/paths.h"
 #include "report/report.h"
-
-#include <sys/stat.h>
 
 /* In the name of the file, or else in the path; -1: none. `skip` is the length of the folder that was
  * searched. */
@@ -133,8 +130,7 @@ static void find_ranks_of_files(gt_all_traces *traces, const gt_rank_regex *rege
     gt_own_ranks_settle(paths, ranks, count, false);
     for (size_t i = 0, at = 0; i < traces->count; i++)
         if (traces->items[i].is_named) traces->items[i].rank = ranks[at++];
-    gt_free(ranks);
-    gt_free(paths);
+    gt_free_all(ranks, paths);
 }
 
 bool gt_all_traces_find(gt_all_traces *traces, const char *const *paths, size_t count, gt_error *error)
@@ -154,8 +150,7 @@ bool gt_all_traces_find(gt_all_traces *traces, const char *const *paths, size_t 
 void gt_all_traces_free(gt_all_traces *traces)
 {
     for (size_t i = 0; i < traces->count; i++) {
-        gt_free(traces->items[i].path);
-        gt_free(traces->items[i].problem);
+        gt_free_all(traces->items[i].path, traces->items[i].problem);
     }
     gt_free(traces->items);
     *traces = (gt_all_traces){0};

@@ -53,8 +53,7 @@ static int by_folder_rank_and_path(const void *left, const void *right)
 static void free_found(found_files *found)
 {
     for (size_t i = 0; i < found->count; i++) {
-        gt_free(found->items[i].folder);
-        gt_free(found->items[i].path);
+        gt_free_all(found->items[i].folder, found->items[i].path);
     }
     gt_free(found->items);
 }
@@ -122,8 +121,7 @@ bool gt_batch_files_find(gt_batch_files *files, const gt_batch_search *search, g
         GT_PUSH(files->folders, files->count, files->capacity,
                 make_folder(&found.items[first], next - first, base));
     }
-    gt_free(base);
-    gt_free(found.items);
+    gt_free_all(base, found.items);
     return true;
 }
 
@@ -132,10 +130,7 @@ void gt_batch_files_free(gt_batch_files *files)
     for (size_t i = 0; i < files->count; i++) {
         gt_batch_folder *folder = &files->folders[i];
         for (size_t f = 0; f < folder->count; f++) gt_free(folder->files[f]);
-        gt_free(folder->files);
-        gt_free(folder->ranks);
-        gt_free(folder->path);
-        gt_free(folder->relative);
+        gt_free_all(folder->files, folder->ranks, folder->path, folder->relative);
     }
     gt_free(files->folders);
     *files = (gt_batch_files){0};

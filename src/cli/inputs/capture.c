@@ -6,8 +6,6 @@
 #include "input/json/record.h"
 #include "os/paths.h"
 
-#include <sys/stat.h>
-
 /* The first file by name that ends like this, or NULL. */
 static char *find_in(const char *folder, const char *ending)
 {
@@ -132,8 +130,7 @@ bool gt_capture_find(gt_capture *c, const char *folder, gt_error *error)
     c->pftrace = find_first(folders, "_results.pftrace");
     if (c->kernels_csv) c->hip_csv = sibling_file(c->kernels_csv, "_hip_api_trace.csv");
     if (c->kernels_csv) c->hsa_csv = sibling_file(c->kernels_csv, "_hsa_api_trace.csv");
-    gt_free(usual);
-    gt_free(inner);
+    gt_free_all(usual, inner);
     bool read = true;
     for (size_t i = 0; read && !c->has_manifest && i < GT_LENGTH(manifests); i++) {
         char *path = gt_format("%s/%s", folder, manifests[i]);

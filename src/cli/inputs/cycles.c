@@ -6,7 +6,6 @@
  * Steps are searched as text, at the speed of reading, and only if a rank has several traces. */
 #include "cli/inputs/inputs.h"
 
-#include "base/number.h"
 #include "base/team.h"
 #include "stream/stream.h"
 

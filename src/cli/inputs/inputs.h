@@ -1,6 +1,5 @@
 /* How commands find their input files: by pattern, by rank, by folder, and in the capture of a simulation. */
-#ifndef GT_CLI_INPUTS_INPUTS_H
-#define GT_CLI_INPUTS_INPUTS_H
+#pragma once
 
 #include "cli/command.h"
 #include "compat/python_regex.h"
@@ -239,5 +238,3 @@ void gt_folder_warn_of_others(const char *path);
 /* The first of these traces, which the caller frees, or NULL; *count says how many there are, and *covered
  * what is reported on instead: "rocprofv3 files". */
 char *gt_folder_find_others(const char *path, const char **covered, size_t *count);
-
-#endif

@@ -2,7 +2,6 @@
  * of its own next to it, which are no traces of PyTorch: HOST.trace.json.gz and perfetto_trace.json.gz. */
 #include "cli/inputs/inputs.h"
 
-#include "base/log.h"
 #include "input/nsys/nsys.h"
 #include "input/rocprof/rocprof.h"
 #include "os/paths.h"

@@ -1,11 +1,9 @@
 /* Path patterns: matched part by part; a folder is read only if a part contains a wildcard. */
 #include "cli/inputs/inputs.h"
 
-#include "base/number.h"
 #include "os/paths.h"
 
 #include <fnmatch.h>
-#include <sys/stat.h>
 
 enum { DEPTH_MAX = 256 };
 

@@ -2,12 +2,7 @@
  * messages about missing files. */
 #include "cli/inputs/inputs.h"
 
-#include "base/log.h"
-#include "base/number.h"
 #include "os/paths.h"
-
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* ---- --rank_regex: the group with the rank, and its digits ---- */
 
@@ -196,8 +191,7 @@ static void warn_of_unread(const gt_rank_search *search, size_t begin, size_t en
         char *path = expected_path(search, rank);
         char *number = gt_format("%s%zu", ranks.len ? ", " : "", rank);
         if (exists(path) && count++ < RANKS_SHOWN) gt_buffer_add_cstr(&ranks, number);
-        gt_free(number);
-        gt_free(path);
+        gt_free_all(number, path);
     }
     gt_warn("--world_size %zu: the trace%s of rank%s %s%s %s not read", begin, count > 1 ? "s" : "",
             count > 1 ? "s" : "", gt_buffer_str(&ranks).bytes, count > RANKS_SHOWN ? ", ..." : "",
@@ -239,8 +233,7 @@ static bool find_by_name(gt_rank_files *files, const gt_rank_search *search, gt_
     } else {
         char *two[] = {by_pattern(search->pattern, 0), by_pattern(search->pattern, 1)};
         files->common_folder = gt_common_folder(two, 2);
-        gt_free(two[0]);
-        gt_free(two[1]);
+        gt_free_all(two[0], two[1]);
     }
     return true;
 }
@@ -345,8 +338,7 @@ bool gt_rank_files_find(gt_rank_files *files, const gt_rank_search *search, gt_e
 void gt_rank_files_free(gt_rank_files *files)
 {
     for (size_t i = 0; i < files->count; i++) gt_free(files->paths[i]);
-    gt_free(files->paths);
-    gt_free(files->common_folder);
+    gt_free_all(files->paths, files->common_folder);
     *files = (gt_rank_files){0};
 }
 

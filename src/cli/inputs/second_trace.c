@@ -1,11 +1,8 @@
 /* Two files with the name of one trace: "t.json" and "t.json.gz". */
 #include "cli/inputs/inputs.h"
 
-#include "base/log.h"
 #include "os/paths.h"
 #include "stream/stream.h"
-
-#include <sys/stat.h>
 
 /* What is left of a block of a file. */
 typedef struct rest {

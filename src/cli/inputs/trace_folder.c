@@ -11,14 +11,10 @@
  */
 #include "cli/inputs/inputs.h"
 
-#include "base/log.h"
-#include "base/number.h"
 #include "base/team.h"
 #include "input/chrome/kineto.h"
 #include "input/detect.h"
 #include "os/paths.h"
-
-#include <sys/stat.h>
 
 enum { DEPTH_MAX = 4, FOLDERS_MAX = 10000 };
 
@@ -166,8 +162,7 @@ static void drop_other_json(gt_trace_folder *found)
     for (size_t i = 0; i < found->unreadable_count; i++) {
         gt_unreadable_trace file = found->unreadable[i];
         if (is_unlike_traces(&file, shapes, found->count)) {
-            gt_free(file.path);
-            gt_free(file.problem);
+            gt_free_all(file.path, file.problem);
         } else {
             found->unreadable[kept++] = file;
         }
@@ -230,8 +225,7 @@ static void add_candidates(gt_trace_folder *found, const gt_folder_list *names, 
             gt_trace_warn_second(files[i].path, taken);
         else if (add_file(found, &files[i], base))
             taken = names->items[i];
-        gt_free(files[i].path);
-        gt_free(files[i].problem);
+        gt_free_all(files[i].path, files[i].problem);
         gt_log_forget(&files[i].messages);
     }
 }
@@ -300,12 +294,7 @@ typedef struct ranked {
     size_t index;
 } ranked;
 
-static int by_rank(const void *a, const void *b)
-{
-    const ranked *x = a, *y = b;
-    if (x->rank != y->rank) return x->rank < y->rank ? -1 : 1;
-    return x->index < y->index ? -1 : x->index > y->index;
-}
+GT_ORDER_BY(by_rank, ranked, GT_UP(rank) GT_UP(index))
 
 /* Whether each trace has its own rank; then the traces are put in the order of the ranks. Otherwise `why_not`
  * says in words what is wrong. */
@@ -354,8 +343,7 @@ static void fall_back_to_own(gt_trace_folder *found)
         found->why_not = why_not;
         why_not = other;
     }
-    gt_free(by_names);
-    gt_free(why_not);
+    gt_free_all(by_names, why_not);
 }
 
 /* Uses the ranks in the traces if they fit. Then the rank in the name of a file that cannot be read means
@@ -450,15 +438,9 @@ void gt_trace_folder_free(gt_trace_folder *found)
 {
     for (size_t i = 0; i < found->count; i++) gt_free(found->paths[i]);
     for (size_t i = 0; i < found->unreadable_count; i++) {
-        gt_free(found->unreadable[i].path);
-        gt_free(found->unreadable[i].problem);
+        gt_free_all(found->unreadable[i].path, found->unreadable[i].problem);
     }
-    gt_free(found->unreadable);
-    gt_free(found->paths);
-    gt_free(found->own);
-    gt_free(found->ranks);
-    gt_free(found->why_not);
-    gt_free(found->steps);
+    gt_free_all(found->unreadable, found->paths, found->own, found->ranks, found->why_not, found->steps);
     *found = (gt_trace_folder){0};
 }
 

@@ -3,11 +3,9 @@
  *     old_names.c   the table of all old names and what each starts
  *     wrappers.c    the text of a wrapper
  *     place.c       writing all of them into a folder, and removing them */
-#ifndef GT_CLI_LINKS_LINKS_H
-#define GT_CLI_LINKS_LINKS_H
+#pragma once
 
-#include "base/buffer.h"
-#include "base/error.h"
+#include "base/base.h"
 
 typedef enum gt_old_kind {
     GT_OLD_LINK,     /* a symbolic link: the program knows the command by this name */
@@ -58,5 +56,3 @@ bool gt_links_write(const char *folder, const char *program, bool force, gt_link
 /* Removes them, puts the originals back, and removes the folders that are empty then, `folder` too, unless it
  * is the current one. Files that are not ours stay. */
 bool gt_links_remove(const char *folder, gt_links_result *result, gt_error *error);
-
-#endif

@@ -9,10 +9,6 @@
 #include "os/paths.h"
 #include "output/file.h"
 
-#include <errno.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 enum {
     MARK_WITHIN = 512,   /* bytes of a file that contain the mark */
     NAMED_MAX = 5,       /* files that an error names */
@@ -132,8 +128,7 @@ static old_files list_files(const char *folder, const char *program)
 static void free_files(old_files *files)
 {
     for (size_t i = 0; i < files->count; i++) {
-        gt_free(files->items[i].path);
-        gt_free(files->items[i].original);
+        gt_free_all(files->items[i].path, files->items[i].original);
         gt_buffer_free(&files->items[i].text);
     }
     gt_free(files->items);
@@ -301,8 +296,7 @@ static void remove_compiled(const char *module)
     }
     gt_folder_list_free(&names);
     rmdir(cache);
-    gt_free(cache);
-    gt_free(folder);
+    gt_free_all(cache, folder);
 }
 
 /* Removes the folders of a path below `folder` that are empty, the innermost first. */

@@ -1,7 +1,6 @@
 /* `gputally build`: builds the images of models and writes build_manifest.json. */
 #include "cli/commands/commands.h"
 #include "cli/run/run.h"
-#include "os/paths.h"
 #include "run/models/models.h"
 #include "run/targets/slurm_job.h"
 

@@ -1,6 +1,5 @@
 /* `gputally discover`: lists the models of the current folder, or those that tags select. */
 #include "cli/commands/commands.h"
-#include "cli/run/run.h"
 #include "run/models/models.h"
 
 static const gt_option options[] = {

@@ -1,12 +1,9 @@
 /* Runs on other machines: as a SLURM job or as a Kubernetes job. Each node starts `gputally run --target
  * local` with the options that concern it. */
 #include "cli/run/run.h"
-#include "base/log.h"
 #include "os/paths.h"
 #include "run/targets/kubernetes/kubernetes.h"
 #include "run/targets/targets.h"
-
-#include <unistd.h>
 
 /* Whether one report of all nodes is made after the job. Traces of other profilers than rocprofv3 are
  * reported on each node, and so are those of several models. */

@@ -2,13 +2,10 @@
  * --manifest_file` in the folder of models.json, which the nodes share. On Kubernetes, each model is a job of
  * its own in its own image: its scripts come along as a script that unpacks them before the model starts, and
  * the row of perf.csv is written here when the job is over. */
-#include "base/log.h"
 #include "cli/run/models.h"
 #include "os/child.h"
 #include "os/paths.h"
 #include "output/file.h"
-
-#include <unistd.h>
 
 enum { SCRIPTS_MAX_BYTES = 900 << 10 }; /* a ConfigMap takes 1 MiB */
 

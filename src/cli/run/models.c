@@ -3,13 +3,11 @@
  * Everything goes through a manifest: one that is read, one of the images that are built first, or one of a
  * single image that exists (MAD_CONTAINER_IMAGE, --docker=IMAGE). */
 #include "cli/run/models.h"
-#include "base/log.h"
 #include "os/paths.h"
 #include "output/file.h"
 #include "run/targets/slurm_job.h"
 
 #include <glob.h>
-#include <unistd.h>
 
 typedef struct models_call {
     gt_models_run run;

@@ -1,7 +1,6 @@
 /* `gputally run --tags` and `--manifest_file`: which models run (models.c), here one by one (one_model.c), or
  * as jobs (model_jobs.c). */
-#ifndef GT_CLI_RUN_MODELS_H
-#define GT_CLI_RUN_MODELS_H
+#pragma once
 
 #include "cli/run/run.h"
 #include "run/models/models.h"
@@ -57,5 +56,3 @@ gt_exit gt_run_models_on_slurm(const gt_models_run *run, const gt_value *manifes
                                const char *name);
 /* Runs each model of the manifest as a Kubernetes job. */
 gt_exit gt_run_models_on_kubernetes(gt_models_run *run, const gt_value *manifest);
-
-#endif

@@ -1,14 +1,9 @@
 /* One report of all nodes of a job: of the rocprofv3 runs of the nodes together, and of the PyTorch traces of
  * all ranks. A node that failed is named, and the report is made of the others. */
-#include "base/log.h"
 #include "cli/run/reports.h"
 #include "input/rocprof/rocprof.h"
 #include "os/paths.h"
 #include "run/targets/nodes.h"
-
-#include <errno.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* The repeat that stands for all, "repeat_2": that with the median time on the first node that has one. NULL:
  * the command was not repeated. All nodes take the same one, because its processes ran together. */

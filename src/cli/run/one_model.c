@@ -1,10 +1,7 @@
 /* Runs one model: finds its image, prepares its folder, executes the plan, judges the outcome, writes the
  * reports and the rows of perf.csv. */
-#include "base/log.h"
 #include "cli/run/models.h"
 #include "os/paths.h"
-
-#include <unistd.h>
 
 /* ---- the image ---- */
 

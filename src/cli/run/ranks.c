@@ -2,17 +2,10 @@
  * report of all ranks. A folder of their own is needed because the work folder may have traces of earlier
  * runs, and because those of several nodes are in several folders. */
 #include "cli/run/ranks.h"
-#include "base/log.h"
-#include "base/map.h"
 #include "base/team.h"
 #include "cli/inputs/inputs.h"
 #include "input/chrome/kineto.h"
 #include "os/paths.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 static const char rank_in_name[] = "rank[\\[\\-_/]?(?P<rank>\\d+)";
 

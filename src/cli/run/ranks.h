@@ -1,9 +1,7 @@
 /* PyTorch traces that the processes of one run wrote, as one folder with one trace per rank. */
-#ifndef GT_CLI_RUN_RANKS_H
-#define GT_CLI_RUN_RANKS_H
+#pragma once
 
-#include "base/error.h"
-#include "base/memory.h"
+#include "base/base.h"
 
 typedef struct gt_run_trace {
     const char *path; /* absolute */
@@ -25,5 +23,3 @@ void gt_run_traces_free(gt_run_traces *traces);
  * ranks) count on. Of several traces of a rank, the newest is used, with a message. False if there are
  * less than two ranks (the error is empty then), or with an error. */
 bool gt_run_ranks_link(gt_arena *arena, const gt_run_traces *traces, const char *folder, gt_error *error);
-
-#endif

@@ -3,10 +3,6 @@
 #include "cli/run/run.h"
 #include "os/paths.h"
 
-#include <errno.h>
-#include <math.h>
-#include <sys/stat.h>
-
 enum { TRIALS_MAX = 10000 };
 
 bool gt_run_repeats_check(const gt_call *call, gt_error *error)

@@ -5,12 +5,6 @@
 #include "os/paths.h"
 #include "output/file.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 enum { DEPTH_MAX = 6, ENTRIES_MAX = 100000, COPY_BYTES = 1 << 20 };
 
 /* Those of profilers first. */

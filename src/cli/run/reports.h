@@ -1,7 +1,6 @@
 /* Shared by the files that make the reports of a run: on this machine (reports.c), or of all nodes of a job
  * (node_reports.c). */
-#ifndef GT_CLI_RUN_REPORTS_H
-#define GT_CLI_RUN_REPORTS_H
+#pragma once
 
 #include "cli/run/ranks.h"
 #include "cli/run/run.h"
@@ -35,5 +34,3 @@ void gt_reporter_own_traces(gt_reporter *r, const char *folder);
 /* Prints the first finding, and the page to open. */
 void gt_reporter_print_last(const gt_reporter *r);
 void gt_reporter_free(gt_reporter *r);
-
-#endif

@@ -4,8 +4,6 @@
 #include "cli/commands/commands.h"
 #include "run/plan/secrets.h"
 
-#include <ctype.h>
-
 static const gt_option context_options[] = {
     {"additional_context_file", GT_OPTION_STRING, "FILE", NULL,
      "read the context (a JSON object) from FILE, or use a shipped config by name, such as "

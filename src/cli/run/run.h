@@ -1,7 +1,6 @@
 /* The parts of `gputally run`: options and context (run.c), models in place of a command (models.c), jobs on
  * other machines (jobs.c), reports at the end (reports.c, node_reports.c, ranks.c). */
-#ifndef GT_CLI_RUN_RUN_H
-#define GT_CLI_RUN_RUN_H
+#pragma once
 
 #include "cli/command.h"
 #include "run/execute/execute.h"
@@ -59,5 +58,3 @@ void gt_run_reports_write(const gt_call *call, const gt_plan *plan, gt_outcome *
  * (node_reports.c) */
 void gt_run_reports_of_nodes(const gt_call *call, const gt_plan *plan, const char *folder, size_t count,
                              const char *shared, struct timespec begin);
-
-#endif

@@ -5,8 +5,6 @@
 #include "os/paths.h"
 #include "sweep/setting_reports.h"
 
-#include <unistd.h>
-
 static const gt_option all_options[] = {
     {"output_dir", GT_OPTION_STRING, "DIR", NULL,
      "write all files into DIR (default: tracelens_analysis in SWEEP)"},

@@ -4,10 +4,7 @@
 #include "os/paths.h"
 #include "report/summary.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
 #include "sweep/page/page.h"
-
-#include <math.h>
 
 static const gt_option decide_options[] = {
     {"output_dir", GT_OPTION_STRING, "DIR", NULL,

@@ -4,8 +4,6 @@
 #include "os/paths.h"
 #include "output/file.h"
 #include "report/compare/compare.h"
-#include "report/summary.h"
-#include "schema/columns.h"
 #include "schema/sheets.h"
 #include "sweep/gate/gate.h"
 

@@ -6,11 +6,7 @@
 #include "os/paths.h"
 #include "output/figure/figure.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
 #include "sweep/gemm/gemm.h"
-
-#include <errno.h>
-#include <math.h>
 
 /* ---- top ---- */
 

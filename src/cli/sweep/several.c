@@ -1,11 +1,8 @@
 /* The page of `gputally sweep compare OLD NEW...`, and the command itself with more than two sweeps: then the
  * page, with the changes since the first sweep, is the only output, because the other files of a comparison
  * are about two sweeps. */
-#include "cli/common.h"
 #include "cli/sweep/sweep.h"
-#include "os/paths.h"
 #include "sweep/page/page.h"
-#include "sweep/setting_reports.h"
 
 enum { TOP_DEFAULT = 5 /* of `sweep top` */ };
 

@@ -5,7 +5,6 @@
 #include "cli/sweep/sweep.h"
 #include "cli/common.h"
 #include "os/paths.h"
-#include "output/file.h"
 #include "sweep/compare/compare.h"
 #include "sweep/compare/run_plots.h"
 

@@ -7,10 +7,6 @@
 #include "os/paths.h"
 #include "output/file.h"
 
-#include <errno.h>
-#include <limits.h>
-#include <unistd.h>
-
 const gt_command gt_sweep_steps[] = {
     {"run", "run_train_various_channels.sh", "run a grid of settings and record each outcome",
      &gt_sweep_run_syntax, gt_cmd_sweep_run,

@@ -4,8 +4,7 @@
  * counters. runs.c: compare, compare-all-runs. single.c: their steps, each alone. gate.c: compare of two
  * sweeps. several.c: of more. compare.c: html. merge.c: merge. decide.c: decide. all.c: all. A step parses
  * its options, calls src/sweep and prints. */
-#ifndef GT_CLI_SWEEP_SWEEP_H
-#define GT_CLI_SWEEP_SWEEP_H
+#pragma once
 
 #include "cli/command.h"
 #include "input/options.h"
@@ -107,5 +106,3 @@ void gt_sweep_make_page(const gt_call *call, struct gt_sweep_measures *const *me
                         const struct gt_sweep_answer *const *answers, gt_buffer *page);
 /* Writes text files, all or none. */
 bool gt_sweep_write_texts(const char *const *paths, const gt_str *texts, size_t count, gt_error *error);
-
-#endif

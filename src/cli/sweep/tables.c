@@ -8,8 +8,6 @@
 #include "sweep/compare/compare.h"
 #include "sweep/tables/tables.h"
 
-#include <math.h>
-
 static const gt_option timeline_options[] = {
     {"sweep_dir", GT_OPTION_STRING, "DIR", NULL, "read the reports of this sweep folder (required)"},
     {"reports_dir", GT_OPTION_STRING, "DIR", NULL,

@@ -3,8 +3,7 @@
  * They have the ops of the busiest device and, if calls were recorded, the points that launched them and the
  * calls that waited. They have no ops of a framework, no shapes and no Python functions: rules that need
  * those stay silent. What recording costs the host is unknown, so nothing is taken out of its time. */
-#ifndef GT_FINDINGS_FORMATS_FORMATS_H
-#define GT_FINDINGS_FORMATS_FORMATS_H
+#pragma once
 
 #include "findings/schedule/schedule.h"
 #include "trace/jax/jax.h"
@@ -22,5 +21,3 @@ gt_schedule *gt_schedule_of_rocprof(gt_rocprof *run, bool to_show);
 
 /* Of a profile whose kinds are found (gt_jax_find_kinds). */
 gt_schedule *gt_schedule_of_jax(const gt_jax *trace, bool to_show);
-
-#endif

@@ -10,15 +10,7 @@
 
 #include "analysis/jax/kernels.h"
 #include "analysis/jax/models.h"
-#include "base/map.h"
-#include "base/memory.h"
 #include "findings/schedule/names.h"
-#include "model/arch.h"
-
-#include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 static const int64_t ps_per_ns = 1000;
 

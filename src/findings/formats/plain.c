@@ -5,15 +5,9 @@
  * they wait, allocate or load code, become points. All of it is linear after sorting. */
 #include "findings/formats/plain.h"
 
-#include "base/map.h"
-#include "base/memory.h"
 #include "findings/schedule/build.h"
 #include "findings/schedule/names.h"
 #include "trace/rows.h"
-
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 typedef struct plain_builder {
     gt_schedule *schedule;

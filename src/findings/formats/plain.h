@@ -1,6 +1,5 @@
 /* Internal to formats/: a trace as lists of ops and calls, from which a schedule is made. */
-#ifndef GT_FINDINGS_FORMATS_PLAIN_H
-#define GT_FINDINGS_FORMATS_PLAIN_H
+#pragma once
 
 #include "findings/schedule/schedule.h"
 
@@ -59,5 +58,3 @@ bool gt_plain_serves(const gt_plain_trace *trace);
 /* Finds these steps once the schedule has ops, host events and points. `base_ns` is the time of the trace
  * that is 0 in the schedule; after 26 days the rows count from there. */
 void gt_plain_find_steps(gt_schedule *schedule, const gt_plain_trace *trace, int64_t base_ns);
-
-#endif

@@ -3,11 +3,7 @@
  * rows are made: first the ops, by their numbers in the schedule, then its host events. */
 #include "findings/formats/plain.h"
 
-#include "base/memory.h"
 #include "findings/schedule/build.h"
-
-#include <inttypes.h>
-#include <stdio.h>
 
 /* Only those of servers: the steps of the profiler need no list. */
 static bool says_step(gt_str name)

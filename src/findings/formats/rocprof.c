@@ -11,13 +11,8 @@
 #include "findings/formats/spans.h"
 
 #include "analysis/rocprof/agents.h"
-#include "base/memory.h"
 #include "findings/schedule/names.h"
 #include "model/arch.h"
-
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { COPY_BETWEEN_GPUS = GT_COPY_DIRECTIONS };
 

@@ -1,10 +1,7 @@
 /* When are the devices of a trace busy, if their ops do not come by start? */
-#ifndef GT_FINDINGS_FORMATS_SPANS_H
-#define GT_FINDINGS_FORMATS_SPANS_H
+#pragma once
 
 #include "findings/schedule/all_devices.h"
-
-#include <stddef.h>
 
 typedef struct gt_device_span {
     int64_t start, end;
@@ -19,5 +16,3 @@ typedef struct gt_device_spans {
 
 /* Adds the spans to the busy time of their devices, and frees them. */
 void gt_device_spans_measure(gt_device_spans *spans, gt_busy_sum *by_device);
-
-#endif

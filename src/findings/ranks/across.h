@@ -8,8 +8,7 @@
  *     slack                                slack.c
  *
  * Sheets are in the strings of nccl_long. The caller owns them. */
-#ifndef GT_FINDINGS_RANKS_ACROSS_H
-#define GT_FINDINGS_RANKS_ACROSS_H
+#pragma once
 
 #include "findings/ranks/chains.h"
 #include "findings/ranks/find.h"
@@ -104,5 +103,3 @@ void gt_critical_path_free(gt_critical_path *path);
 /* Adds critical_path and critical_path_steps, sets critical_ns of ops, and the sentence of the findings. */
 void gt_critical_path_add_sheets(gt_rank_findings *found, const gt_critical_path *path, gt_op_times *ops,
                                  gt_interner *strings, gt_table_list *tables);
-
-#endif

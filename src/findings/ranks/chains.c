@@ -5,14 +5,6 @@
  * earlier collective has: so each op and point is visited once. */
 #include "findings/ranks/chains.h"
 
-#include "base/map.h"
-#include "base/memory.h"
-#include "base/number.h"
-#include "trace/pytorch/pytorch.h"
-
-#include <math.h>
-#include <stdlib.h>
-
 /* Pieces of a link; the smallest ones become "other". */
 enum { PIECES_MAX = 12 };
 

@@ -12,8 +12,7 @@
  *
  * A link lasts from from_ns until its collective is ready. Its pieces are in order of time; equal ones are
  * one piece. Whatever is not in them is not known. */
-#ifndef GT_FINDINGS_RANKS_CHAINS_H
-#define GT_FINDINGS_RANKS_CHAINS_H
+#pragma once
 
 #include "findings/ranks/ranks.h"
 
@@ -60,5 +59,3 @@ typedef struct gt_chain_piece {
 typedef void gt_chain_taker(void *context, const gt_chain_piece *piece);
 void gt_rank_chain_walk(const gt_rank_facts *facts, size_t link, int64_t from_ns, int64_t to_ns,
                         gt_chain_taker *take, void *context);
-
-#endif

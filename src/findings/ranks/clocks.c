@@ -26,15 +26,8 @@
  * that are connected. */
 #include "findings/ranks/across.h"
 
-#include "base/map.h"
-#include "base/memory.h"
-#include "base/number.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
 #include "table/stats.h"
-
-#include <math.h>
-#include <stdlib.h>
 
 static const double LEAVING_US = 1, MOST_DRIFT = 100e-6;
 enum { FEW = 6, ENOUGH = 21, LEAST_TRIMMED = 30, LEAST_FOR_DRIFT = 9 };

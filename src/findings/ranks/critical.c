@@ -21,13 +21,7 @@
  * are in the order of the last op of each name, not exactly where they ran. */
 #include "findings/ranks/across.h"
 
-#include "base/map.h"
-#include "base/memory.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
-
-#include <math.h>
-#include <stdlib.h>
 
 enum { SEGMENTS_SHOWN = 20000 };
 

@@ -11,18 +11,9 @@
  * the op that it waited for last. */
 #include "findings/ranks/chains.h"
 
-#include "base/map.h"
-#include "base/memory.h"
-#include "base/number.h"
 #include "findings/ranks/find.h"
 #include "findings/ranks/served.h"
 #include "schema/columns.h"
-#include "trace/pytorch/pytorch.h"
-
-#include <ctype.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 typedef struct walk {
     const gt_schedule *s;

@@ -7,12 +7,6 @@
  * become one finding. */
 #include "findings/ranks/across.h"
 
-#include "base/memory.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* Parts of the step time. */
 static const double LEAST_SHOWN = 0.001, LEAST_SHOWN_OF_LINKS = 0.0005;
 static const double EQUALLY_LATE = 0.85, LEAST_EXPLAINED = 0.4;

@@ -1,8 +1,6 @@
 /* Internal to src/findings/ranks: from late ranks to findings in words (texts.c) and in order (own.c). */
-#ifndef GT_FINDINGS_RANKS_FIND_H
-#define GT_FINDINGS_RANKS_FIND_H
+#pragma once
 
-#include "base/buffer.h"
 #include "findings/ranks/model.h"
 
 enum { GT_LATE_GROUP_MAX = 8, GT_NAMED_MAX = 4 }; /* described; named one by one */
@@ -141,5 +139,3 @@ void gt_add_own_findings(gt_rank_findings *found);
 void gt_rank_findings_sort(gt_rank_findings *found);
 /* Sets severity, gain_pct and score, and appends the finding, which takes over its strings. */
 void gt_add_run_finding(gt_rank_findings *found, gt_run_finding finding);
-
-#endif

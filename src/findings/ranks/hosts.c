@@ -7,13 +7,7 @@
  * letter, a digit and another character meet, so "rack3" is no part of "rack31-node02". */
 #include "findings/ranks/find.h"
 
-#include "base/memory.h"
 #include "table/stats.h"
-
-#include <ctype.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { NAME_MAX_LEN = 255 }; /* of a host: longer names are none */
 

@@ -12,12 +12,6 @@
 #include "findings/ranks/chains.h"
 #include "findings/ranks/served.h"
 
-#include "base/map.h"
-#include "base/memory.h"
-
-#include <math.h>
-#include <string.h>
-
 static const char owner[] = "facts";
 
 enum { STEPS, HAS_STEPS, END_BASE, TRUST, DEVICE, NODE, NUMBERS };

@@ -1,12 +1,7 @@
 /* Who is late, by how much, who waits, and what is chance? */
 #include "findings/ranks/model.h"
 
-#include "base/memory.h"
-#include "base/number.h"
 #include "table/stats.h"
-
-#include <math.h>
-#include <stdlib.h>
 
 double gt_rank_median(double *values, size_t count)
 {

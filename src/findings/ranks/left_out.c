@@ -8,13 +8,7 @@
  * all collectives at the same nanosecond, so such a trace is found by its times. */
 #include "findings/ranks/find.h"
 
-#include "base/memory.h"
-#include "base/number.h"
 #include "schema/columns.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- copies ---- */
 

@@ -15,12 +15,7 @@
  * Messages below 1 MiB are left out: their time is mostly latency. */
 #include "findings/ranks/find.h"
 
-#include "base/map.h"
-#include "base/memory.h"
 #include "schema/columns.h"
-
-#include <math.h>
-#include <string.h>
 
 static const double LEAST_BYTES = 1 << 20, LEAST_BYTES_OF_GPU = 32 << 20; /* per link */
 static const double SLOWER_THAN_GROUPS = 1.25, SLOWER_THAN_TIMES = 1.5, SLOWER_THAN_GPU = 1.25;

@@ -3,13 +3,7 @@
  * which collectives are at the same place of the program. Which part of them is measured is in run.c. */
 #include "findings/ranks/model.h"
 
-#include "base/map.h"
-#include "base/memory.h"
-#include "base/number.h"
 #include "schema/columns.h"
-
-#include <math.h>
-#include <stdlib.h>
 
 /* ---- entries ---- */
 

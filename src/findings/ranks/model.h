@@ -19,8 +19,7 @@
  *
  * Otherwise the delays of two ranks would count once too often, if one is late before the first op of a step
  * and the other one after it. */
-#ifndef GT_FINDINGS_RANKS_MODEL_H
-#define GT_FINDINGS_RANKS_MODEL_H
+#pragma once
 
 #include "findings/ranks/ranks.h"
 
@@ -208,5 +207,3 @@ uint32_t gt_maker_leader(gt_model_maker *m, uint32_t rank, double *offset);
 uint32_t gt_maker_base(const gt_model_maker *m, uint32_t rank, uint32_t number);
 /* run.c: sets what the model has by rank, and the work of all entries. */
 void gt_maker_find_windows(gt_model_maker *m);
-
-#endif

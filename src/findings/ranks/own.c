@@ -5,12 +5,6 @@
  * on the other ranks. Waiting for other ranks is no exposed communication: a straggler explains it. */
 #include "findings/ranks/find.h"
 
-#include "base/memory.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 static const double LEAST_SHOWN_PCT = 1;
 
 typedef struct own {

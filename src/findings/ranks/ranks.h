@@ -28,15 +28,11 @@
  * left_out (ranks that cannot be compared), served (steps of
  * servers), sheets. across.h lists the files that look at all ranks together,
  * chains.h what they know about a rank. */
-#ifndef GT_FINDINGS_RANKS_RANKS_H
-#define GT_FINDINGS_RANKS_RANKS_H
+#pragma once
 
 #include "analysis/collective/sheets.h"
 
-#include "base/image.h"
-#include "base/memory.h"
 #include "findings/findings.h"
-#include "table/table_list.h"
 
 /* ---- what is kept of a rank ---- */
 
@@ -310,5 +306,3 @@ void gt_ranks_add_sheets(gt_rank_findings *findings, gt_interner *strings, gt_ta
 /* serving_rank_steps (served.c); without rows unless two ranks have steps of a server. `facts` are packed, by
  * rank; NULL: unknown. The caller owns the table. */
 gt_table *gt_serving_rank_steps(const gt_rank_facts *const *facts, size_t count, gt_interner *strings);
-
-#endif

@@ -12,13 +12,6 @@
  * long run, so what counts is the time from when all have begun their windows until all have ended them. */
 #include "findings/ranks/model.h"
 
-#include "base/memory.h"
-#include "base/number.h"
-#include "schema/columns.h"
-
-#include <math.h>
-#include <stdlib.h>
-
 /* ---- windows ---- */
 
 /* The base of the op that ends the window, or the last collective in the window. */

@@ -18,13 +18,7 @@
 #include "findings/ranks/served.h"
 
 #include "analysis/serving/cells.h"
-#include "analysis/serving/step_list.h"
-#include "base/map.h"
-#include "base/memory.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
-
-#include <string.h>
 
 /* ---- of one rank ---- */
 

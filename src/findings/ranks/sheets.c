@@ -12,19 +12,11 @@
  *                  waiting), exposed_wait_ms, idle_ms; idle_ms by cause: idle_launch_ms, ...; then
  *                  wait_ms (all of it, also hidden by computation), late_ms (than the median rank),
  *                  last_pct, blame_pct (of all waiting, that for this rank) */
-#include "findings/ranks/ranks.h"
 
-#include "base/memory.h"
 #include "findings/ranks/across.h"
 #include "findings/sheets.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
 #include "table/stats.h"
-
-#include <ctype.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 static gt_table *findings_sheet(const gt_rank_findings *found, gt_interner *strings)
 {

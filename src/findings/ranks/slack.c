@@ -12,14 +12,7 @@
  * slack is at least what is said. */
 #include "findings/ranks/across.h"
 
-#include "base/map.h"
-#include "base/memory.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
-#include "table/operations.h"
-
-#include <math.h>
-#include <stdlib.h>
 
 /* ---- the recorded run ---- */
 

@@ -6,13 +6,6 @@
  * If a few ranks need clearly less time than most, they show what is possible, and the others are late. */
 #include "findings/ranks/find.h"
 
-#include "base/memory.h"
-#include "findings/ranks/model.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* What does a late rank do longer than the median rank?
  *
  * In a step a GPU computes, waits for collectives, or waits for something else. The time that a late rank

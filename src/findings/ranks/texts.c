@@ -1,12 +1,6 @@
 /* Findings about ranks in words, and the first line of the report of all ranks. */
 #include "findings/ranks/find.h"
 
-#include "base/buffer.h"
-#include "base/memory.h"
-
-#include <math.h>
-#include <string.h>
-
 static double ms(double ns)
 {
     return ns / 1e6;

@@ -7,8 +7,6 @@
  * A cache that grows once, in the first steps, is no fault: then it is first_use. */
 #include "findings/rules/rules_table.h"
 
-#include "base/memory.h"
-
 static int64_t later(int64_t a, int64_t b)
 {
     return a > b ? a : b;

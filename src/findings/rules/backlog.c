@@ -1,10 +1,6 @@
 /* Extends edits to ops that were launched before the trace began. Linear in ops for each edit. */
 #include "findings/rules/backlog.h"
 
-#include "base/memory.h"
-
-#include <string.h>
-
 static bool is_earlier(const gt_gpu_op *op)
 {
     return op->point == GT_NONE && !op->in_background;

@@ -4,8 +4,7 @@
  * as the launch queue holds. Rules do not know what launched them, so their edits leave them out. But the
  * host waits for such ops when the queue is full, and without them an edit of a slow GPU would seem to gain
  * little. So an edit also changes these ops, as it changes the others with the same name. */
-#ifndef GT_FINDINGS_RULES_BACKLOG_H
-#define GT_FINDINGS_RULES_BACKLOG_H
+#pragma once
 
 #include "findings/replay.h"
 
@@ -19,5 +18,3 @@ gt_backlog gt_backlog_find(const gt_schedule *schedule);
  * and the same name become shorter together. */
 void gt_backlog_extend(const gt_backlog *backlog, const gt_schedule *schedule, gt_edit *edit);
 void gt_backlog_free(gt_backlog *backlog);
-
-#endif

@@ -1,13 +1,6 @@
 /* What rules have in common: texts, times per step, sites of idle time, and what they ask of points. */
 #include "findings/rules.h"
 
-#include "base/memory.h"
-
-#include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-
 /* ---- texts ---- */
 
 static char *format_text(const char *format, va_list values)

@@ -3,7 +3,6 @@
  * A copy from or to pageable memory blocks the host and is slow. With pinned memory and a stream of its own
  * the next batch is copied while the GPU computes: the edit makes these copies free. Other large copies are
  * exposed_copy. Copies of a round trip belong to cpu_roundtrip. */
-#include "base/memory.h"
 #include "findings/schedule/names.h"
 #include "findings/rules/rules_table.h"
 

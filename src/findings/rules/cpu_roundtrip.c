@@ -3,7 +3,6 @@
  * If the data of such operators comes from the GPU and goes back there, it is a round trip. Collectives on
  * the CPU (Gloo) are such operators, too, with advice of their own. The edit removes the host time of the
  * operators; in a round trip also its copies, and nothing in it waits. */
-#include "base/memory.h"
 #include "findings/rules/rules_table.h"
 #include "findings/schedule/names.h"
 

@@ -2,9 +2,6 @@
  * most programs need most of them. */
 #include "findings/rules/gpu_rules.h"
 
-#include "base/map.h"
-#include "base/memory.h"
-
 bool gt_rule_dtype_casts(const gt_rule_input *input, gt_finding *finding)
 {
     const gt_schedule *schedule = input->schedule;

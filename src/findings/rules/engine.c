@@ -18,17 +18,11 @@
  *
  * The figure for all repairs together is one run with all edits, so that nothing counts twice, within the
  * limits of the single gains. */
-#include "findings/rules.h"
 
-#include "base/memory.h"
 #include "base/team.h"
 #include "findings/chains.h"
 #include "findings/rules/backlog.h"
-#include "findings/gpu_facts.h"
 #include "findings/rules/rules_table.h"
-
-#include <math.h>
-#include <stdlib.h>
 
 static const double smallest_pct = 1; /* a gain below this is not shown */
 static const double medium_pct = 5, high_pct = 20;

@@ -7,8 +7,6 @@
  * half-precision attention, which are a symptom of that. */
 #include "findings/rules/gpu_rules.h"
 
-#include "base/memory.h"
-
 typedef enum float_work { WORK_NONE, WORK_MATRIX, WORK_OTHER } float_work;
 
 /* A kernel of a convolution in half precision: `ns` as the ratio of the peak rates says, but not faster than

@@ -1,11 +1,7 @@
 /* What the rules about GPU time share: new durations, roofline times, sums as evidence, labels. */
 #include "findings/rules/gpu_rules.h"
 
-#include "base/map.h"
-#include "base/memory.h"
 #include "findings/chains.h"
-
-#include <string.h>
 
 double *gt_new_times(const gt_schedule *schedule)
 {

@@ -1,8 +1,6 @@
 /* Internal to rules/: what the rules about GPU time share. */
-#ifndef GT_FINDINGS_RULES_GPU_RULES_H
-#define GT_FINDINGS_RULES_GPU_RULES_H
+#pragma once
 
-#include "findings/gpu_facts.h"
 #include "findings/rules/rules_table.h"
 
 /* New durations that a rule collects, by GPU op; negative: unchanged. The caller frees the array. */
@@ -49,5 +47,3 @@ uint32_t gt_short_kernel_name(const gt_schedule *schedule, uint32_t name, size_t
 gt_copy_change gt_copy_change_of(const gt_rule_input *input, size_t op);
 /* "SITE [32, 1024]", made once per pair of site and shape; or the kernel's name. Interned. */
 uint32_t gt_copy_label(const gt_rule_input *input, size_t op, struct gt_map *labels);
-
-#endif

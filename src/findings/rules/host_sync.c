@@ -4,7 +4,6 @@
  * as aten::item, vanishes as a whole, with the checks right before it that make the value, and what both run
  * on the GPU. So does a tight loop of synchronising calls, with the host time around them. Synchronisations
  * of a round trip belong to cpu_roundtrip. */
-#include "base/memory.h"
 #include "findings/schedule/names.h"
 #include "findings/rules/rules_table.h"
 

@@ -5,7 +5,6 @@
  *
  * If nearly all launches return when their kernel has ended, somebody made them wait (CUDA_LAUNCH_BLOCKING):
  * then only the waiting is removed, and nothing else is said. */
-#include "base/memory.h"
 #include "findings/rules/rules_table.h"
 #include "table/stats.h"
 

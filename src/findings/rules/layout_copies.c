@@ -19,9 +19,6 @@
  * differ. */
 #include "findings/rules/gpu_rules.h"
 
-#include "base/map.h"
-#include "base/memory.h"
-
 typedef enum copy_class { COPY_NONE, COPY_OTHER, COPY_REMOVABLE, COPY_CONVERSION, COPY_CLASSES } copy_class;
 
 static const double conversions_first = 4;

@@ -2,10 +2,6 @@
  * other finding changes. A hint: what small or unusual shapes can reach is not known. */
 #include "findings/rules/gpu_rules.h"
 
-#include "base/memory.h"
-
-#include <math.h>
-
 static const double shortest_ns = 5000; /* below this a kernel's fixed cost counts, not its rate */
 
 static bool *find_claimed(const gt_rule_input *input)

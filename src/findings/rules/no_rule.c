@@ -5,11 +5,7 @@
  * it took. So it is said where the time goes, and whether there is much to gain. */
 #include "findings/rules/gpu_rules.h"
 
-#include "base/map.h"
-#include "base/memory.h"
 #include "findings/traffic.h"
-
-#include <math.h>
 
 static const double important_pct = 5;
 enum { NAMED = 3, NAME_BYTES = 40 };

@@ -7,10 +7,6 @@
  * the memory allows, but at most twice as fast. */
 #include "findings/rules/gpu_rules.h"
 
-#include "base/memory.h"
-
-#include <math.h>
-
 typedef struct odd_search {
     const gt_rule_input *input;
     double *times;

@@ -8,11 +8,8 @@
  *     repaired  |--3 ms--|--3 ms--|--3 ms--|--3 ms--|                  all of the gain is in 1 of 4 steps
  *
  * Work that was queued before the window hides a slow host in the first steps. So two steps say nothing. */
-#include "base/memory.h"
 #include "findings/rules/rules_table.h"
 #include "table/stats.h"
-
-#include <stdlib.h>
 
 enum { STEPS_MIN = 3, STEPS_PER_RARE = 4 }; /* a finding is rare in one of three steps, or in one of four */
 static const double nearly_all = 0.9;       /* of the gain */

@@ -5,7 +5,6 @@
  * that can be said about the place. If most of the time of python_busy is torch.compile at work, its title
  * and its advice say that. */
 #include "findings/rules/gpu_rules.h"
-#include "findings/rules/rules_table.h"
 #include "findings/schedule/names.h"
 
 /* Python functions by their time in the window; in *compiler_ns what of it torch.compile takes. */

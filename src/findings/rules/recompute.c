@@ -2,8 +2,6 @@
  * their results. The edit removes these ops, their launches and the host time of preparing them. */
 #include "findings/rules/gpu_rules.h"
 
-#include "base/memory.h"
-
 static bool is_recomputed(const gt_schedule *schedule, const gt_gpu_op *op)
 {
     const uint8_t both = GT_HOST_RECOMPUTE | GT_HOST_BACKWARD;

@@ -2,8 +2,7 @@
  *
  * A rule sees what the rules before it found (gt_rule_input.found). launch_bound comes last because its gain
  * is what remains after all specific causes. */
-#ifndef GT_FINDINGS_RULES_RULES_TABLE_H
-#define GT_FINDINGS_RULES_RULES_TABLE_H
+#pragma once
 
 #include "findings/rules.h"
 
@@ -45,5 +44,3 @@ gt_rule_function gt_rule_exposed_comm;
 gt_rule_function gt_rule_low_efficiency;
 gt_rule_function gt_rule_short_kernels;
 gt_rule_function gt_rule_launch_bound;
-
-#endif

@@ -15,9 +15,6 @@
 #include "findings/rules/rules_table.h"
 #include "table/stats.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 enum { FEWEST_STEPS = 3 };
 static const double least_share = 0.05, least_padding = 0.01,
                     least_bound = 0.5; /* of the time of these steps */

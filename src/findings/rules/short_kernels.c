@@ -8,7 +8,6 @@
  * Traces of PyTorch have the host, and launch_bound or device_gap explain these gaps there. */
 #include "findings/rules/gpu_rules.h"
 
-#include "base/memory.h"
 #include "table/stats.h"
 
 static const int64_t short_ns = 10000, longest_gap_ns = 50000;

@@ -3,7 +3,6 @@
  * A fused optimizer makes a few launches for all parameters and reads and writes memory fewer times: Adam
  * needs about 7 passes instead of 20. The edit removes the host time of these launches and shortens the
  * kernels to that share. */
-#include "base/memory.h"
 #include "findings/schedule/names.h"
 #include "findings/rules/rules_table.h"
 

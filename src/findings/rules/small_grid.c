@@ -5,11 +5,7 @@
  * edit makes a kernel as much faster as blocks are missing, with a floor: work on more blocks is not free. */
 #include "findings/rules/gpu_rules.h"
 
-#include "base/map.h"
-#include "base/memory.h"
 #include "findings/chains.h"
-
-#include <math.h>
 
 static const int64_t long_ns = 20000;
 static const double shortest_ns = 5000;

@@ -13,10 +13,6 @@
 #include "findings/schedule/names.h"
 #include "findings/uneven.h"
 
-#include "base/memory.h"
-
-#include <string.h>
-
 static const double host_share = 0.6, gpu_share = 0.9; /* of the largest addition */
 
 enum { WORDS_MAX = 7 };

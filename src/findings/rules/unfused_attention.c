@@ -3,8 +3,6 @@
  * fused kernel needs. Head sizes that no fused kernel supports are left to odd_shapes. */
 #include "findings/rules/gpu_rules.h"
 
-#include "base/memory.h"
-
 static void write_attention(const gt_shapes *shapes, const gt_schedule *schedule, uint32_t shape,
                             gt_buffer *out)
 {

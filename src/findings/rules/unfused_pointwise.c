@@ -9,10 +9,7 @@
 #include "findings/chains.h"
 #include "findings/rules/gpu_rules.h"
 
-#include "base/memory.h"
 #include "findings/schedule/names.h"
-
-#include <string.h>
 
 /* ---- what a chain computes ---- */
 

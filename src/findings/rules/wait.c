@@ -2,11 +2,7 @@
  *
  * A long call that waits (labels.c) computes nothing: neither faster Python nor fewer launches help. The
  * functions around the call say for whom. If most of it is input data, the finding is a data_stall. */
-#include "base/memory.h"
 #include "findings/rules/rules_table.h"
-#include "findings/schedule/names.h"
-
-#include <string.h>
 
 enum { WORDS_MAX = 10, FUNCTIONS_MAX = 40 };
 

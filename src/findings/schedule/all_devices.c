@@ -8,16 +8,8 @@
  * or rank that the schedule has: an id that calls of several processes have says nothing. */
 #include "findings/schedule/all_devices.h"
 
-#include "base/buffer.h"
-#include "base/map.h"
-#include "base/memory.h"
 #include "findings/schedule/build.h"
-#include "findings/schedule/names.h"
 #include "trace/rows.h"
-
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 /* The columns of some GPU rows that say where they run. */
 typedef struct gpu_places {

@@ -1,7 +1,6 @@
 /* All devices of a trace: what runs on those that are not scheduled, how people call their streams, and how
  * long a device is busy: what runs side by side counts once. */
-#ifndef GT_FINDINGS_SCHEDULE_ALL_DEVICES_H
-#define GT_FINDINGS_SCHEDULE_ALL_DEVICES_H
+#pragma once
 
 #include "findings/schedule/schedule.h"
 
@@ -35,5 +34,3 @@ static inline void gt_busy_add(gt_busy_sum *busy, int64_t start, int64_t end)
     busy->end = end;
     busy->has_any = true;
 }
-
-#endif

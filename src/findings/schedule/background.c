@@ -9,8 +9,6 @@
  */
 #include "findings/schedule/host_parts.h"
 
-#include "base/memory.h"
-#include "findings/schedule/build.h"
 #include "findings/schedule/names.h"
 
 enum { NOT_FEW = 4 }; /* a thread with this part of the most launches is none in the background */

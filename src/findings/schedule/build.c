@@ -2,7 +2,6 @@
  * the cause of each kind of call. */
 #include "findings/schedule/build.h"
 
-#include "base/memory.h"
 #include "findings/schedule/sites.h"
 
 static const char *const cause_names[GT_CAUSES] = {

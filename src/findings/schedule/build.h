@@ -1,9 +1,7 @@
 /* Internal to src/findings: the steps of gt_schedule_new, in this order. Each fills the fields that its
  * comment names and relies on all before it. */
-#ifndef GT_FINDINGS_SCHEDULE_BUILD_H
-#define GT_FINDINGS_SCHEDULE_BUILD_H
+#pragma once
 
-#include "base/map.h"
 #include "findings/schedule/schedule.h"
 
 /* The threads of the trace's frames (Python functions that are no rows) that have a start, in the order in
@@ -94,5 +92,3 @@ static inline bool gt_is_host_work(uint8_t label)
 {
     return label == GT_CAUSE_LAUNCH || label == GT_CAUSE_PYTHON || label == GT_CAUSE_UNTRACED;
 }
-
-#endif

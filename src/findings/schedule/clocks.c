@@ -15,11 +15,8 @@
  * MOST_NS is damage that one number does not repair: then nothing is moved, and check T5 fails. */
 #include "findings/schedule/build.h"
 
-#include "base/memory.h"
 #include "findings/schedule/names.h"
 #include "table/stats.h"
-
-#include <math.h>
 
 enum { LEAST_NS = 15000, MOST_NS = 400000 }; /* a difference that counts */
 enum { IDLE_NS = 3000 };                     /* without work before the op */

@@ -2,15 +2,8 @@
  * wait. */
 #include "findings/schedule/host_parts.h"
 
-#include "base/memory.h"
-#include "base/number.h"
-#include "base/team.h"
 #include "findings/schedule/names.h"
 #include "trace/rows.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- launches ---- */
 

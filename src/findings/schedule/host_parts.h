@@ -1,8 +1,6 @@
 /* Internal to src/findings/schedule: what host.c and host_thread.c share. */
-#ifndef GT_FINDINGS_SCHEDULE_HOST_PARTS_H
-#define GT_FINDINGS_SCHEDULE_HOST_PARTS_H
+#pragma once
 
-#include "base/map.h"
 #include "findings/schedule/build.h"
 #include "trace/id_slots.h"
 
@@ -84,5 +82,3 @@ void gt_build_thread(void *context, size_t index);
 /* background.c: by thread, whether it launches work that the steps do not wait for; NULL: there is one
  * launching thread at most. The caller frees it. To be asked when all threads are built. */
 bool *gt_find_background(const gt_host_builder *b);
-
-#endif

@@ -17,13 +17,8 @@
  * The outermost op around a heavy one that launches nothing counts as heavy, too, with all inside. */
 #include "findings/schedule/host_parts.h"
 
-#include "base/memory.h"
-#include "base/number.h"
 #include "findings/schedule/names.h"
 #include "trace/rows.h"
-
-#include <math.h>
-#include <stdlib.h>
 
 static const int64_t HEAVY_OP_NS = 200000;
 static const int64_t VIEW_CALL_NS = 20000; /* calling a metadata op, at most: 11 us with the profiler */

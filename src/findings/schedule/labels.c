@@ -17,7 +17,6 @@
  * walked over once. */
 #include "findings/schedule/build.h"
 
-#include "base/memory.h"
 #include "findings/schedule/names.h"
 #include "trace/rows.h"
 

@@ -18,12 +18,8 @@
 #include "findings/schedule/names.h"
 #include "findings/schedule/sites.h"
 
-#include "base/map.h"
-#include "base/memory.h"
 #include "findings/shapes.h"
 #include "table/stats.h"
-
-#include <stdlib.h>
 
 enum { LARGE_COPY_BYTES = 65536 };
 enum { TRIP_CPU_NS = 200000 };    /* a round trip has at least this much time in CPU ops */

@@ -2,11 +2,6 @@
  * get which bit. Names that words cannot describe have a function. */
 #include "findings/schedule/names.h"
 
-#include "base/memory.h"
-
-#include <ctype.h>
-#include <string.h>
-
 typedef enum match_how {
     IS,         /* one of the words */
     BEGINS,     /* begins with one of the words */

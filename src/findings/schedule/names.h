@@ -6,8 +6,7 @@
  *     if (gt_name_has(schedule, op->name, GT_NAME_COMMUNICATION)) ...
  *
  * To ask something new, add a bit here and a row to the table in names.c. */
-#ifndef GT_FINDINGS_SCHEDULE_NAMES_H
-#define GT_FINDINGS_SCHEDULE_NAMES_H
+#pragma once
 
 #include "findings/schedule/schedule.h"
 
@@ -80,5 +79,3 @@ static inline bool gt_name_has(const gt_schedule *schedule, uint32_t name, uint6
 {
     return name < schedule->name_count && (schedule->name_bits[name] & bits) != 0;
 }
-
-#endif

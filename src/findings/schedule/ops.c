@@ -5,16 +5,10 @@
  * from those of several ranks. Also decides what time 0 is, and looks at all names (names.h). */
 #include "findings/schedule/build.h"
 
-#include "base/buffer.h"
-#include "base/map.h"
-#include "base/memory.h"
 #include "findings/schedule/all_devices.h"
 #include "findings/schedule/names.h"
 #include "table/stats.h"
 #include "trace/rows.h"
-
-#include <math.h>
-#include <stdlib.h>
 
 /* ---- time 0 ---- */
 

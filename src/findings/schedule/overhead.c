@@ -9,7 +9,6 @@
  * it would remain without recording. */
 #include "findings/schedule/build.h"
 
-#include "base/memory.h"
 #include "findings/schedule/names.h"
 #include "table/stats.h"
 

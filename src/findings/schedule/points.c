@@ -22,12 +22,7 @@
  * not have. Calls that take long in this time wait for these ops, because the queue is full. */
 #include "findings/schedule/build.h"
 
-#include "base/memory.h"
-#include "base/number.h"
-#include "trace/pytorch/pytorch.h"
 #include "trace/rows.h"
-
-#include <stdlib.h>
 
 /* A copy or a launch that takes longer than this may have waited: for its op, or for room in the queue. */
 enum { COPY_BLOCKS_NS = 50000, LAUNCH_BLOCKS_NS = 100000 };

@@ -11,13 +11,9 @@
  * Times are integer nanoseconds since the schedule's first event, so that sums are exact. Only the busiest
  * device of a trace is scheduled; all threads of the processes that use it are merged into one serial host.
  */
-#ifndef GT_FINDINGS_SCHEDULE_SCHEDULE_H
-#define GT_FINDINGS_SCHEDULE_SCHEDULE_H
+#pragma once
 
 #include "analysis/serving/step_list.h"
-#include "base/interner.h"
-#include "base/memory.h"
-#include "trace/pytorch/pytorch.h"
 
 #define GT_NONE UINT32_MAX /* of indexes into the arrays of a schedule */
 
@@ -401,5 +397,3 @@ static inline bool gt_op_is_judged(const gt_schedule *schedule, const gt_gpu_op 
 {
     return op->point != GT_NONE || schedule->origin != GT_BY_PYTORCH;
 }
-
-#endif

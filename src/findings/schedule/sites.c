@@ -14,13 +14,8 @@
  * distinct pair of function and call. */
 #include "findings/schedule/sites.h"
 
-#include "base/buffer.h"
-#include "base/map.h"
-#include "base/memory.h"
 #include "findings/schedule/names.h"
 #include "model/model.h"
-
-#include <stdlib.h>
 
 /* The nearest Python function, op or annotation at or above an event. */
 enum { NEAREST_NOTHING, NEAREST_OP, NEAREST_BUILT_IN, NEAREST_FUNCTION };

@@ -3,8 +3,7 @@
  * A site is the innermost Python function of the user's own code and the innermost call: the built-in that
  * was called, or else the outermost op. Without stacks it is the op alone. Kineto gives the first line of a
  * function, not the line of the call. */
-#ifndef GT_FINDINGS_SCHEDULE_SITES_H
-#define GT_FINDINGS_SCHEDULE_SITES_H
+#pragma once
 
 #include "findings/schedule/schedule.h"
 
@@ -56,5 +55,3 @@ double gt_tally_of(const gt_tally *tally, uint32_t text); /* the sum of one; 0: 
 /* Largest sums first; equal ones stay in the order of their first addition. */
 void gt_tally_sort(gt_tally *tally);
 void gt_tally_free(gt_tally *tally);
-
-#endif

@@ -16,12 +16,6 @@
 #include "findings/schedule/build.h"
 #include "findings/schedule/names.h"
 
-#include "base/map.h"
-#include "base/memory.h"
-
-#include <stdlib.h>
-#include <string.h>
-
 /* ---- processes ---- */
 
 /* The process that launched most ops, and how many processes launched any. */

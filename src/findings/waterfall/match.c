@@ -11,12 +11,6 @@
  * match; all parts with the same key, if both traces have some, become one pair. */
 #include "findings/waterfall/waterfall.h"
 
-#include "base/buffer.h"
-#include "base/map.h"
-#include "base/memory.h"
-
-#include <stdlib.h>
-
 /* Parts and shapes with the string ids of the waterfall. */
 typedef struct matching_side {
     gt_step_part *parts;

@@ -6,16 +6,9 @@
 #include "findings/waterfall/waterfall.h"
 
 #include "analysis/categories.h"
-#include "base/buffer.h"
-#include "base/map.h"
-#include "base/memory.h"
 #include "findings/exclusive.h"
 #include "findings/schedule/sites.h"
 #include "schema/columns.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- names ---- */
 

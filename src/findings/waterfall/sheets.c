@@ -20,11 +20,7 @@
  */
 #include "findings/waterfall/waterfall.h"
 
-#include "base/memory.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
-
-#include <math.h>
 
 enum {
     W_REPORT,

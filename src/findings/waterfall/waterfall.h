@@ -10,10 +10,8 @@
  *     sheets.c    the sheets waterfall and waterfall_parts
  *
  * All times are whole nanoseconds per step, so sums are exact. */
-#ifndef GT_FINDINGS_WATERFALL_WATERFALL_H
-#define GT_FINDINGS_WATERFALL_WATERFALL_H
+#pragma once
 
-#include "base/image.h"
 #include "findings/idle.h"
 #include "table/table.h"
 
@@ -178,5 +176,3 @@ void gt_waterfall_sheet_add(gt_table *sheet, const gt_waterfall *waterfall, cons
                             const char *report);
 gt_table *gt_waterfall_parts_sheet_new(gt_interner *strings);
 void gt_waterfall_parts_sheet_add(gt_table *sheet, const gt_waterfall *waterfall, const char *report);
-
-#endif

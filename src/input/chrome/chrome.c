@@ -212,8 +212,7 @@ static bool read_perfetto(gt_stream *stream, gt_chrome *chrome, const gt_store_c
     gt_perfetto_fill_durations(chrome->store, GT_CHROME_DUR, slices);
     chrome->order = sorted_rows(&positions);
     bool read = gt_perfetto_accept(trace, positions.count, "events", options, error);
-    gt_free(positions.items);
-    gt_free(record);
+    gt_free_all(positions.items, record);
     gt_slices_free(slices);
     gt_store_writer_free(writer);
     gt_perfetto_records_free(records);

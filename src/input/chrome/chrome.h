@@ -11,8 +11,7 @@
  * kineto.h has the readers of PyTorch traces. All of them read from a stream at its beginning, read a
  * truncated file as input/options.h describes, and on failure return NULL or false with an error that names
  * the file. */
-#ifndef GT_INPUT_CHROME_CHROME_H
-#define GT_INPUT_CHROME_CHROME_H
+#pragma once
 
 #include "input/json/records.h"
 #include "trace/events.h"
@@ -64,5 +63,3 @@ bool gt_chrome_visit(gt_json *json, const gt_chrome_visitor *visitor, bool *foun
  * how many events were read. */
 bool gt_chrome_accept(const gt_json *json, bool read, bool found, size_t events, const char *missing,
                       const gt_read_options *options, gt_error *error);
-
-#endif

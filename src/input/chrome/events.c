@@ -1,7 +1,6 @@
 /* The list of events of a Chrome trace: the walk to it, the check after it, and the reader of plain events.
  */
 #include "input/chrome/chrome.h"
-#include "base/log.h"
 #include "base/progress.h"
 #include "json/string.h"
 #include "model/arch.h"

@@ -5,8 +5,6 @@
 #include "input/chrome/chrome.h"
 #include "base/progress.h"
 
-#include <math.h>
-
 enum { PHASE, PID, TID, START, DURATION, NAME, PATH, HLO_OP, FIELDS };
 
 static const gt_field fields[FIELDS] = {
@@ -123,8 +121,7 @@ static int64_t busiest_thread(timed_event *const *events, size_t count)
             most = sums[i];
             busiest = tids[i];
         }
-    gt_free(sums);
-    gt_free(tids);
+    gt_free_all(sums, tids);
     gt_map_free(&places);
     return busiest;
 }
@@ -167,8 +164,7 @@ bool gt_gpu_stream_read(gt_stream *stream, int64_t gpu, gt_interner *strings, co
         gt_gpu_stream_free(out);
         ok = gt_fail(error, "%s: no events on /device:GPU:%" PRId64, gt_stream_path(stream), gpu);
     }
-    gt_free(r.events);
-    gt_free(r.processes);
+    gt_free_all(r.events, r.processes);
     gt_map_free(&r.process_of);
     return ok;
 }

@@ -2,7 +2,6 @@
 #include "input/chrome/head.h"
 
 #include "json/reader.h"
-#include "json/string.h"
 
 enum { TEXT_MAX = 200 };
 

@@ -1,8 +1,7 @@
 /* What a PyTorch trace says before its events about the machine that it was recorded on: GPUs, versions of
  * driver, runtime and communication library. Only as far as these are there; each reads the file up to its
  * events. */
-#ifndef GT_INPUT_CHROME_HEAD_H
-#define GT_INPUT_CHROME_HEAD_H
+#pragma once
 
 #include "stream/stream.h"
 
@@ -18,5 +17,3 @@ typedef struct gt_trace_head {
 
 /* A trace that cannot be read has nothing. */
 gt_trace_head gt_kineto_read_head(gt_stream *stream, gt_arena *arena);
-
-#endif

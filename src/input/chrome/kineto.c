@@ -7,16 +7,12 @@
  * Every event gets a kind (trace/events.h), which its category and phase determine. Events of no known kind
  * are skipped early, by their category alone, so that most of a trace is never parsed in detail. */
 #include "input/chrome/kineto.h"
-#include "base/log.h"
-#include "base/number.h"
 #include "base/progress.h"
 #include "input/chrome/chrome.h"
 #include "input/chrome/kineto_parts.h"
 #include "input/detect.h"
 #include "input/perfetto/record.h"
 #include "trace/rocprof/rocprof.h"
-
-#include <math.h>
 
 const gt_field gt_kineto_fields[GT_EVENT_COLUMNS] = {
     [GT_EVENT_PHASE] = {"ph", GT_FIELD_STRING, true},
@@ -372,8 +368,7 @@ static void fill_durations(perfetto_reader *r, gt_store *events, gt_store *frame
     while (rows < count) dur_us[rows++] = (double)NAN; /* names of tracks */
     gt_store_fill_times(events, GT_EVENT_DURATION, dur_us);
     gt_store_fill_times(frames, GT_EVENT_DURATION, frame_us);
-    gt_free(dur_us);
-    gt_free(frame_us);
+    gt_free_all(dur_us, frame_us);
 }
 
 bool gt_kineto_read_perfetto(gt_stream *stream, gt_kineto_options keep, const gt_read_options *options,
@@ -418,8 +413,7 @@ bool gt_kineto_read_perfetto(gt_stream *stream, gt_kineto_options keep, const gt
     gt_free(r->frame_rows);
     gt_perfetto_records_free(r->records);
     gt_perfetto_free(r->trace);
-    gt_free(r->kinds);
-    gt_free(r);
+    gt_free_all(r->kinds, r);
     return read;
 }
 

@@ -6,8 +6,7 @@
  *
  * Streams must be at their beginning. On failure the result is NULL or false with an error that names the
  * file. */
-#ifndef GT_INPUT_CHROME_KINETO_H
-#define GT_INPUT_CHROME_KINETO_H
+#pragma once
 
 #include "input/options.h"
 #include "stream/stream.h"
@@ -110,5 +109,3 @@ void gt_kernel_list_free(gt_kernel_list *list);
  * False if there is none. */
 bool gt_kernel_list_find(const gt_kernel_list *list, gt_str name, bool exact, gt_kernel_instance *shortest,
                          gt_kernel_instance *longest);
-
-#endif

@@ -6,8 +6,6 @@
 #include "input/chrome/kineto.h"
 #include "input/chrome/chrome.h"
 
-#include <math.h>
-
 /* ---- collectives ---- */
 
 /* The columns are those of all events; columns that are not listed here stay empty and take no memory. */
@@ -277,8 +275,7 @@ static void find_extremes(gt_kernel_list *list, const gt_store *store)
         update(&list->items[*of - 1], &instance, first);
     }
     gt_store_scan_free(scan);
-    gt_free(places);
-    gt_free(of_name);
+    gt_free_all(places, of_name);
 }
 
 gt_kernel_list *gt_kineto_read_kernels_stream(gt_stream *stream, const gt_read_options *options,
@@ -308,8 +305,7 @@ void gt_kernel_list_free(gt_kernel_list *list)
 {
     if (!list) return;
     gt_interner_free(list->strings);
-    gt_free(list->items);
-    gt_free(list);
+    gt_free_all(list->items, list);
 }
 
 static bool matches(gt_str name, gt_str wanted, bool exact)

@@ -1,6 +1,5 @@
 /* Internal to src/input/chrome: what the files of the PyTorch reader share. */
-#ifndef GT_INPUT_CHROME_KINETO_PARTS_H
-#define GT_INPUT_CHROME_KINETO_PARTS_H
+#pragma once
 
 #include "index/index.h"
 #include "input/chrome/kineto.h"
@@ -43,5 +42,3 @@ void gt_kineto_index_keep(gt_index *index, gt_kineto_options keep, const gt_pyto
                           const gt_run_info *run);
 /* What an index without these events lacks, in the words of a message. */
 const char *gt_kineto_index_missing(gt_kineto_options keep);
-
-#endif

@@ -17,9 +17,7 @@ void gt_json_interner_free(gt_json_interner *intern)
 {
     if (!intern) return;
     gt_interner_free(intern->raws);
-    gt_free(intern->items);
-    gt_free(intern->scratch);
-    gt_free(intern);
+    gt_free_all(intern->items, intern->scratch, intern);
 }
 
 static uint32_t decode_string(gt_json_interner *intern, gt_str raw)

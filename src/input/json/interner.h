@@ -4,10 +4,9 @@
  * it is first seen, and found by its raw bytes from then on. For example, the raw bytes a\u0062 and ab get
  * different raw ids, but both raw ids lead to the same id of the decoded string "ab" in the caller's
  * interner. */
-#ifndef GT_INPUT_JSON_INTERNER_H
-#define GT_INPUT_JSON_INTERNER_H
+#pragma once
 
-#include "base/interner.h"
+#include "base/base.h"
 
 /* Raw bytes, which stay at their address, and the id of the decoded string. */
 typedef struct gt_json_raw {
@@ -44,5 +43,3 @@ static inline uint32_t gt_json_interner_decoded(const gt_json_interner *intern, 
 {
     return intern->items[raw_id].decoded;
 }
-
-#endif

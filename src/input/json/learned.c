@@ -85,9 +85,7 @@ void gt_learned_free(gt_learned *learned)
 {
     if (!learned) return;
     gt_arena_free(&learned->arena);
-    gt_free(learned->strings.seen);
-    gt_free(learned->values.seen);
-    gt_free(learned);
+    gt_free_all(learned->strings.seen, learned->values.seen, learned);
 }
 
 /* ---- learning ---- */

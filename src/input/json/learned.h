@@ -12,8 +12,7 @@
  *
  * and the next record of this shape is read with one comparison per edge and one scan per value. No key is
  * looked up and no white space is parsed. gt_record_read adds the path of every record that follows none. */
-#ifndef GT_INPUT_JSON_LEARNED_H
-#define GT_INPUT_JSON_LEARNED_H
+#pragma once
 
 #include "input/json/interner.h"
 #include "input/json/record.h"
@@ -67,5 +66,3 @@ typedef struct gt_learned_stop {
 /* Adds the path of a record of `len` bytes. Records like it are skipped from `stop` on. */
 void gt_learned_add(gt_learned *learned, const uint8_t *text, size_t len, const gt_step *steps, size_t count,
                     gt_learned_stop stop);
-
-#endif

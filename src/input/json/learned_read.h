@@ -4,8 +4,7 @@
  * amount) and from POPCNT.
  *
  * GT_LEARNED_SET is the name of the gt_learned_set that it defines. */
-#ifndef GT_INPUT_JSON_LEARNED_READ_H
-#define GT_INPUT_JSON_LEARNED_READ_H
+#pragma once
 
 #include "input/json/learned_tree.h"
 #include "json/scan.h"
@@ -359,5 +358,3 @@ static const gt_scan_loops loops = {gt_scan_quote,      gt_scan_string,         
                                     gt_scan_same_length};
 
 const gt_learned_set GT_LEARNED_SET = {read_record, skip_records, &loops};
-
-#endif

@@ -1,6 +1,5 @@
 /* The tree of learned text in memory: what learned.c grows and learned_read.h follows. */
-#ifndef GT_INPUT_JSON_LEARNED_TREE_H
-#define GT_INPUT_JSON_LEARNED_TREE_H
+#pragma once
 
 #include "input/json/learned.h"
 #include "json/scan_set.h"
@@ -89,5 +88,3 @@ const gt_learned_set *gt_learned_set_of(gt_scan_set set);
 void gt_learned_fold(gt_learned *learned, gt_learned_node *from, const gt_learned_edge *before,
                      const gt_learned_edge *after, gt_str value_text, gt_learned_effect value);
 void gt_learned_drop_edge(gt_learned_node *from, size_t index);
-
-#endif

@@ -5,8 +5,6 @@
 #include "json/string.h"
 #include "input/json/learned.h"
 
-#include <math.h>
-
 enum {
     MAX_STEPS = 160,       /* most values in a record that is worth learning */
     MAX_NUMBERS = 4,       /* most numbers of an unwanted object that are learned one by one, */

@@ -7,8 +7,7 @@
  * full, and its shape is learned.
  *
  * Keys may come in any order, unknown ones are skipped, and the last of duplicates counts. */
-#ifndef GT_INPUT_JSON_RECORD_H
-#define GT_INPUT_JSON_RECORD_H
+#pragma once
 
 #include "json/reader.h"
 #include "trace/store.h"
@@ -95,5 +94,3 @@ const void *gt_record_context(const gt_record_reader *reader);
 
 /* How many records had to be parsed in full: for tests and benchmarks. */
 uint64_t gt_record_reader_misses(const gt_record_reader *reader);
-
-#endif

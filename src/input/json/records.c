@@ -349,8 +349,7 @@ static bool read_parallel(gt_json *json, const gt_record_format *format, const g
     adopt_strings(job.workers, threads, stores);
     gt_parallel_each(threads, worker_end, job.workers);
     for (size_t i = 0; i < job.chunk_count; i++) free_pieces(&job.chunks[i]);
-    gt_free(job.chunks);
-    gt_free(job.workers);
+    gt_free_all(job.chunks, job.workers);
 
     if (!job.stopped) return gt_json_fail(json, "the file could not be read further");
     gt_json_move(json, job.last.end);

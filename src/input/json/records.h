@@ -5,8 +5,7 @@
  * two records, which was seen before) and parses from there. A chunk counts only if the previous one ends
  * exactly where it began; otherwise it is read again from the right place. So the result is the same as with
  * one thread, in the order of the file. */
-#ifndef GT_INPUT_JSON_RECORDS_H
-#define GT_INPUT_JSON_RECORDS_H
+#pragma once
 
 #include "input/options.h"
 #include "input/json/record.h"
@@ -47,5 +46,3 @@ bool gt_records_read(gt_json *json, const gt_record_format *format, gt_store *st
 /* The same into several stores; in those that a record does not go into, it is only counted. */
 bool gt_records_read_apart(gt_json *json, const gt_record_format *format, const gt_record_stores *stores,
                            const gt_read_options *options);
-
-#endif

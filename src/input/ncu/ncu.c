@@ -2,11 +2,6 @@
  * Name"; which other columns it has decides the layout. Every field is looked up by the name of its column,
  * because versions of ncu have different columns. */
 #include "input/ncu/ncu.h"
-#include "base/log.h"
-#include "base/number.h"
-
-#include <ctype.h>
-#include <math.h>
 
 typedef struct ncu_reader {
     gt_ncu *trace;
@@ -149,9 +144,7 @@ static bool describes_launch(gt_str name)
 static void begin_table(ncu_reader *r)
 {
     r->name_count = r->field_count;
-    gt_free(r->names);
-    gt_free(r->metrics);
-    gt_free(r->units);
+    gt_free_all(r->names, r->metrics, r->units);
     r->names = gt_alloc((r->name_count + 1) * sizeof *r->names);
     r->metrics = gt_alloc_zero(r->name_count + 1, sizeof *r->metrics);
     r->units = gt_alloc_zero(r->name_count + 1, sizeof *r->units);
@@ -299,10 +292,7 @@ gt_ncu *gt_ncu_read(gt_stream *stream, gt_error *error)
                 gt_noun(r.skipped, "line is", "lines are"));
     gt_arena_free(&r.unquoted);
     gt_buffer_free(&r.repaired);
-    gt_free(r.fields);
-    gt_free(r.names);
-    gt_free(r.metrics);
-    gt_free(r.units);
+    gt_free_all(r.fields, r.names, r.metrics, r.units);
     gt_buffer_free(&text);
     if (ok) return trace;
     gt_ncu_free(trace);
@@ -313,7 +303,5 @@ void gt_ncu_free(gt_ncu *trace)
 {
     if (!trace) return;
     gt_interner_free(trace->strings);
-    gt_free(trace->launches);
-    gt_free(trace->values);
-    gt_free(trace);
+    gt_free_all(trace->launches, trace->values, trace);
 }

@@ -4,8 +4,7 @@
  * column names has the units. With `--page details` (ncu's default), a row is one metric of a launch. Both
  * may come after lines of ncu ("==PROF== ...") and of the program itself, because ncu prints to the same
  * stream; a second table may follow. */
-#ifndef GT_INPUT_NCU_NCU_H
-#define GT_INPUT_NCU_NCU_H
+#pragma once
 
 #include "stream/stream.h"
 
@@ -44,5 +43,3 @@ void gt_ncu_free(gt_ncu *trace); /* NULL is allowed */
 
 /* A number as ncu prints it, "1,234.5" or "12.5 (1; 2)"; NaN if it is none, such as "n/a". */
 double gt_ncu_number(gt_str text);
-
-#endif

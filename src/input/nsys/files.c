@@ -1,11 +1,8 @@
 /* Files of Nsight Systems: reports, which only nsys can read, and the exports of a folder. */
 #include "input/nsys/nsys.h"
 
-#include "base/number.h"
 #include "os/paths.h"
 #include "os/shell_words.h"
-
-#include <sys/stat.h>
 
 static const char magic[] = "NVIDIA Tegra Profiler Report ";
 
@@ -56,8 +53,7 @@ bool gt_nsys_fail_report(const char *path, gt_str first_bytes, gt_error *error)
         sibling ? " beside it can be read as it is" : "");
     gt_buffer_free(&version);
     gt_buffer_free(&command);
-    gt_free(export);
-    gt_free(sibling);
+    gt_free_all(export, sibling);
     return false;
 }
 
@@ -113,8 +109,7 @@ void gt_nsys_files_find(gt_nsys_files *files, const char *folder)
 void gt_nsys_files_free(gt_nsys_files *files)
 {
     for (size_t i = 0; i < files->count; i++) gt_free(files->paths[i]);
-    gt_free(files->paths);
-    gt_free(files->report);
+    gt_free_all(files->paths, files->report);
     *files = (gt_nsys_files){0};
 }
 

@@ -2,8 +2,6 @@
  * variables or the output of the program are never read: they may be private. */
 #include "input/nsys/reader.h"
 
-#include "base/log.h"
-
 enum { KNOWN_MAJOR = 3, MESSAGES_SHOWN = 5, MESSAGE_MAX = 400 };
 
 /* ---- versions ---- */

@@ -4,8 +4,7 @@
  * the same sheets. reader.h lists the files. The file is not trusted (input/sqlite.h): only plain tables are
  * read, columns are found by name, and cells are checked for their types. Tables and columns that a version
  * of nsys does not write are as good as empty. */
-#ifndef GT_INPUT_NSYS_NSYS_H
-#define GT_INPUT_NSYS_NSYS_H
+#pragma once
 
 #include "input/options.h"
 #include "stream/stream.h"
@@ -51,5 +50,3 @@ void gt_nsys_files_free(gt_nsys_files *files);
 bool gt_nsys_fail_folder(const char *folder, gt_error *error);
 /* Whether a folder has any export. */
 bool gt_nsys_is_folder(const char *folder);
-
-#endif

@@ -1,7 +1,6 @@
 /* Reads an export: opens it, reads its parts, and puts processes and threads in their places. */
 #include "input/nsys/reader.h"
 
-#include "base/log.h"
 #include "base/progress.h"
 #include "input/indexed_run.h"
 
@@ -98,8 +97,7 @@ static void place_rows(gt_nsys_reading *r)
            numbers, count, threads, launches);
     append(r->run->calls, w->calls, GT_CALL_PROCESS, -1, numbers, count, NULL, 0);
     append(r->run->graphs, w->graphs, GT_GRAPH_PROCESS, -1, numbers, count, NULL, 0);
-    gt_free(numbers);
-    gt_free(threads);
+    gt_free_all(numbers, threads);
 }
 
 /* The length of the capture, if the GPU's times are within it; else from the first to the last time on the
@@ -154,11 +152,7 @@ static void free_reading(gt_nsys_reading *r)
     gt_map *maps[] = {&r->process_numbers, &r->gpu_numbers, &r->launch_numbers, &r->kernels,
                       &r->kernel_full,     &r->domains,     &r->schema_numbers};
     for (size_t i = 0; i < GT_LENGTH(maps); i++) gt_map_free(maps[i]);
-    gt_free(r->processes);
-    gt_free(r->gpus);
-    gt_free(r->launches);
-    gt_free(r->domain_names);
-    gt_free(r->schemas);
+    gt_free_all(r->processes, r->gpus, r->launches, r->domain_names, r->schemas);
     gt_buffer_free(&r->name);
     gt_nsys_strings_end(&r->strings);
     gt_nsys_tables_close(&r->tables);

@@ -9,8 +9,7 @@
  *
  * Names are ids of the table StringIds, which may be larger than everything else: strings.c looks up those
  * that are met. Large tables are read once, from front to back. */
-#ifndef GT_INPUT_NSYS_READER_H
-#define GT_INPUT_NSYS_READER_H
+#pragma once
 
 #include "input/nsys/tables.h"
 
@@ -140,5 +139,3 @@ typedef struct gt_nsys_payload {
     char communicator[24];
 } gt_nsys_payload;
 bool gt_nsys_read_payload(gt_nsys_reading *r, gt_str data, bool is_text, gt_nsys_payload *payload);
-
-#endif

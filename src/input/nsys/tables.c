@@ -1,8 +1,6 @@
 /* Which tables an Nsight Systems export has, and their rows. */
 #include "input/nsys/tables.h"
 
-#include <math.h>
-
 /* ---- the list of tables ---- */
 
 /* Whether the reader would read a table of this name. */

@@ -6,8 +6,7 @@
  *     while (gt_nsys_next(&rows)) ... gt_nsys_int(&rows, 0, &start) ...
  *     return gt_nsys_end(&rows);
  */
-#ifndef GT_INPUT_NSYS_TABLES_H
-#define GT_INPUT_NSYS_TABLES_H
+#pragma once
 
 #include "input/nsys/nsys.h"
 #include "input/sqlite.h"
@@ -60,5 +59,3 @@ gt_str gt_nsys_blob(const gt_nsys_rows *rows, int column); /* its bytes, whether
 
 #define GT_NSYS_COLUMNS(...)                                                                                 \
     (const char *const[]){__VA_ARGS__}, sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *)
-
-#endif

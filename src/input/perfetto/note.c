@@ -2,10 +2,7 @@
  * too. */
 #include "input/perfetto/packets.h"
 #include "json/string.h"
-#include "base/number.h"
 #include "json/number.h"
-
-#include <math.h>
 
 enum { DEPTH_MAX = 64 };
 

@@ -5,10 +5,8 @@
  *     state.c      interned names, clocks and tracks, which later packets refer to
  *     perfetto.c   the reader: packets to events, names looked up
  *     note.c       annotations of an event */
-#ifndef GT_INPUT_PERFETTO_PACKETS_H
-#define GT_INPUT_PERFETTO_PACKETS_H
+#pragma once
 
-#include "base/map.h"
 #include "input/perfetto/perfetto.h"
 
 /* ---- packets ---- */
@@ -137,5 +135,3 @@ const gt_interned *gt_perfetto_note_names(const gt_perfetto *trace);
 const gt_interned *gt_perfetto_note_strings(const gt_perfetto *trace);
 uint32_t gt_perfetto_intern(gt_perfetto *trace, gt_str text); /* bytes that are not UTF-8 become U+FFFD */
 void gt_perfetto_damage_note(gt_perfetto *trace); /* makes the reader fail: an annotation is damaged */
-
-#endif

@@ -4,7 +4,6 @@
  * The names that an event refers to may come after the event in the same packet. So a packet is read in three
  * steps: collect its fields, apply names, defaults, clocks and tracks to the state, then read the event. */
 #include "input/perfetto/perfetto.h"
-#include "base/log.h"
 #include "input/perfetto/packets.h"
 #include "trace/pytorch/pytorch.h"
 
@@ -72,8 +71,7 @@ void gt_perfetto_free(gt_perfetto *p)
     gt_tracks_free(&p->tracks);
     gt_packets_end(&p->packets);
     gt_buffer_free(&p->scratch);
-    gt_free(p->flows.items);
-    gt_free(p);
+    gt_free_all(p->flows.items, p);
 }
 
 gt_interner *gt_perfetto_strings(const gt_perfetto *p)

@@ -12,8 +12,7 @@
  *
  * Annotations, the arguments of an event, are decoded only on request: events that the caller ignores cost
  * little. record.h turns events and their annotations into the records of a Chrome trace. */
-#ifndef GT_INPUT_PERFETTO_PERFETTO_H
-#define GT_INPUT_PERFETTO_PERFETTO_H
+#pragma once
 
 #include "input/options.h"
 #include "base/protobuf.h"
@@ -130,5 +129,3 @@ bool gt_note_int(const gt_note *note, int64_t *value);
 bool gt_note_double(const gt_note *note, double *value);
 /* Appends the value as JSON text without white space. */
 void gt_note_add_json(gt_perfetto *trace, gt_buffer *out, const gt_note *note);
-
-#endif

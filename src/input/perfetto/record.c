@@ -1,11 +1,8 @@
 /* Events to records. The field of an annotation is looked up once per name: string ids are small numbers, so
  * an array by string id holds the result. The cells of process and thread are made once per track. */
 #include "input/perfetto/record.h"
-#include "base/number.h"
 #include "input/json/interner.h"
 #include "input/perfetto/packets.h"
-
-#include <math.h>
 
 enum { UNKNOWN = 0, UNWANTED = 1, FIELD = 2 }; /* the entry of a name; FIELD + f: it is field f */
 
@@ -59,10 +56,7 @@ void gt_perfetto_records_free(gt_perfetto_records *r)
     if (!r) return;
     gt_json_interner_free(r->values);
     gt_buffer_free(&r->scratch);
-    gt_free(r->field_of_name);
-    gt_free(r->json_of_strings);
-    gt_free(r->tracks);
-    gt_free(r);
+    gt_free_all(r->field_of_name, r->json_of_strings, r->tracks, r);
 }
 
 double gt_perfetto_us(int64_t time_ns)

@@ -7,8 +7,7 @@
  *                conversion to JSON
  *     ts, dur    microseconds; dur only of complete events, see gt_slices for the others
  *     args/X     the annotation X */
-#ifndef GT_INPUT_PERFETTO_RECORD_H
-#define GT_INPUT_PERFETTO_RECORD_H
+#pragma once
 
 #include "input/json/record.h"
 #include "input/perfetto/perfetto.h"
@@ -63,5 +62,3 @@ double gt_perfetto_us(int64_t time_ns);
 
 /* Fills a column of the store, whose rows are those of `slices`, with durations in microseconds. */
 void gt_perfetto_fill_durations(gt_store *store, size_t column, gt_slices *slices);
-
-#endif

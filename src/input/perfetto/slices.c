@@ -33,10 +33,7 @@ void gt_slices_free(gt_slices *s)
 {
     if (!s) return;
     for (size_t i = 0; i < s->track_count; i++) gt_free(s->tracks[i].edges);
-    gt_free(s->tracks);
-    gt_free(s->durations);
-    gt_free(s->stack);
-    gt_free(s);
+    gt_free_all(s->tracks, s->durations, s->stack, s);
 }
 
 static void grow_durations(gt_slices *s, size_t count)

@@ -4,13 +4,8 @@
  * Numbers go directly into the cells of the store that the kind of file fills. At the end of a row, the add_
  * function of its kind completes the record (process, kernel name, direction) and adds it to the run. */
 #include "input/rocprof/csv.h"
-#include "base/log.h"
-#include "base/number.h"
 #include "base/progress.h"
 #include "os/paths.h"
-
-#include <ctype.h>
-#include <math.h>
 
 /* ---- strings ---- */
 
@@ -136,8 +131,7 @@ static int64_t find_kernel(gt_csv_row *r)
 void gt_csv_source_free(gt_csv_source *source)
 {
     gt_map_free(&source->processes);
-    gt_free(source->cpus.nodes);
-    gt_free(source->gpus.nodes);
+    gt_free_all(source->cpus.nodes, source->gpus.nodes);
 }
 
 /* NULL for other types. */

@@ -3,8 +3,7 @@
  * In the scanning functions `end` is the end of the available text; up to GT_SCAN_PAD bytes after it may be
  * read. A result of NULL means that the field does not end before `end`: the caller gets more text, or at the
  * end of the file uses the field as it is. */
-#ifndef GT_INPUT_ROCPROF_CSV_H
-#define GT_INPUT_ROCPROF_CSV_H
+#pragma once
 
 #include "input/rocprof/readers.h"
 #include "json/scan.h"
@@ -205,5 +204,3 @@ uint64_t gt_csv_read_chunks(gt_csv_row *row, const gt_stream *stream, uint64_t o
 /* For the rows of a chunk: numbers that stand for a process and a kernel until the chunk's turn. */
 int64_t gt_csv_later_process(gt_csv_row *row, int64_t pid, uint32_t guid);
 int64_t gt_csv_later_kernel(gt_csv_row *row, uint32_t raw, gt_kernel_use use);
-
-#endif

@@ -119,8 +119,7 @@ int64_t gt_csv_later_kernel(gt_csv_row *r, uint32_t raw, gt_kernel_use use)
 
 static void free_chunk(chunk *c)
 {
-    gt_free(c->later.processes);
-    gt_free(c->later.kernels);
+    gt_free_all(c->later.processes, c->later.kernels);
     for (size_t i = 0; i < STORES; i++) gt_store_piece_free(c->pieces[i]);
     *c = (chunk){.done = true};
 }
@@ -166,8 +165,7 @@ static void worker_end(worker *w)
     gt_map_free(&w->process_numbers);
     gt_map_free(&w->use_numbers);
     gt_map_free(&w->kernel_numbers);
-    gt_free(w->processes.items);
-    gt_free(w->kernels.items);
+    gt_free_all(w->processes.items, w->kernels.items);
 }
 
 /* Reads blocks of the range, from offset `at` on, until a row begins at `limit` or later. With `searching`,
@@ -344,8 +342,7 @@ uint64_t gt_csv_read_chunks(gt_csv_row *r, const gt_stream *stream, uint64_t off
             if (store_of(r->run, s)) gt_store_adopt_strings(store_of(r->run, s), strings);
         worker_end(&job.workers[i]);
     }
-    gt_free(job.chunks);
-    gt_free(job.workers);
+    gt_free_all(job.chunks, job.workers);
     pthread_mutex_destroy(&job.lock);
     return job.expected;
 }

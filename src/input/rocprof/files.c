@@ -5,10 +5,6 @@
 #include "input/nsys/nsys.h"
 #include "os/paths.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <sys/stat.h>
-
 enum { MAX_DEPTH = 4, MAX_FILES = 1000000 };
 
 static const char *const compressed_endings[] = {".gz", ".zst"};
@@ -232,8 +228,7 @@ static void free_listing(void *context)
         gt_free(l->entries[i]);
         if (l->looks) gt_free(l->looks[i].why);
     }
-    gt_free(l->entries);
-    gt_free(l->looks);
+    gt_free_all(l->entries, l->looks);
     gt_own_files_free(&l->own);
 }
 
@@ -338,10 +333,7 @@ static void keep_best_format(gt_rocprof_file_group *group, gt_trace_format prefe
 static void free_group(gt_rocprof_file_group *group)
 {
     for (size_t i = 0; i < group->count; i++) gt_free(group->files[i].path);
-    gt_free(group->files);
-    gt_free(group->prefix);
-    gt_free(group->host);
-    gt_free(group->place);
+    gt_free_all(group->files, group->prefix, group->host, group->place);
 }
 
 /* Drops groups without a prefix if other groups have a process id: they were merged from those. */
@@ -376,8 +368,7 @@ static char *folder_of_run(const char *folder, bool *is_newest)
     struct stat status;
     *is_newest = gt_path_is_file(list) && lstat(newest, &status) == 0 && S_ISLNK(status.st_mode) &&
                  gt_path_is_folder(newest);
-    gt_free(list);
-    gt_free(*is_newest ? trimmed : newest);
+    gt_free_all(list, *is_newest ? trimmed : newest);
     return *is_newest ? newest : trimmed;
 }
 
@@ -416,7 +407,6 @@ void gt_rocprof_files_free(gt_rocprof_files *files)
 {
     for (size_t g = 0; g < files->count; g++) free_group(&files->groups[g]);
     for (size_t i = 0; i < files->unrecognised_count; i++) gt_free(files->unrecognised[i]);
-    gt_free(files->unrecognised);
-    gt_free(files->groups);
+    gt_free_all(files->unrecognised, files->groups);
     *files = (gt_rocprof_files){0};
 }

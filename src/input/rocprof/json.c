@@ -6,7 +6,6 @@
  * order, and of a repeated key the last value counts. What no sheet uses (code objects, configuration) is
  * skipped. json_symbols.c names the kernels, json_extra.c reads what only the extra sheets need. */
 #include "input/rocprof/readers.h"
-#include "base/log.h"
 #include "base/progress.h"
 #include "input/json/records.h"
 

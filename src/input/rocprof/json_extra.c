@@ -149,8 +149,7 @@ void gt_rocprof_extra_free(gt_rocprof_extra *extra)
     if (!extra) return;
     for (size_t i = 0; i < GT_CALL_DOMAINS; i++) gt_store_free(extra->calls[i]);
     for (size_t i = 0; i < extra->kind_count; i++) gt_free(extra->kinds[i].operations);
-    gt_free(extra->kinds);
-    gt_free(extra->values);
+    gt_free_all(extra->kinds, extra->values);
     gt_map_free(&extra->messages);
     gt_map_free(&extra->counter_names);
     gt_store_writer_free(extra->dispatches);

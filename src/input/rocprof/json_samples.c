@@ -57,9 +57,7 @@ void gt_rocprof_samples_free(gt_rocprof_samples *samples)
 {
     if (!samples) return;
     for (size_t i = 0; i < METHODS; i++) gt_store_free(samples->raw[i]);
-    gt_free(samples->instructions.ids);
-    gt_free(samples->comments.ids);
-    gt_free(samples);
+    gt_free_all(samples->instructions.ids, samples->comments.ids, samples);
 }
 
 /* Reads an array of strings; of a repeated key the last value counts. */
@@ -135,10 +133,7 @@ static void finish_method(gt_rocprof_samples *samples, const gt_store *raw, gt_s
         cells[GT_SAMPLE_REASON].text = reasons[i];
         gt_store_writer_add(writer, (UINT64_C(1) << GT_SAMPLE_COLUMNS) - 1, cells);
     }
-    gt_free(dispatches);
-    gt_free(indexes);
-    gt_free(issued);
-    gt_free(reasons);
+    gt_free_all(dispatches, indexes, issued, reasons);
 }
 
 void gt_rocprof_samples_finish(gt_rocprof_samples *samples)

@@ -5,7 +5,6 @@
  * known, the names of the kernels that ran are read from those places. Compressed files and pipes can be read
  * only once: there every name is kept until then (gt_rocprof_forget_unused_names removes the others). */
 #include "input/rocprof/readers.h"
-#include "base/number.h"
 #include "input/json/records.h"
 #include "json/string.h"
 
@@ -76,8 +75,7 @@ void gt_rocprof_symbols_free(gt_rocprof_symbols *symbols)
 {
     if (!symbols) return;
     for (size_t i = 0; i < symbols->count; i++) gt_store_free(symbols->stores[i]);
-    gt_free(symbols->stores);
-    gt_free(symbols);
+    gt_free_all(symbols->stores, symbols);
 }
 
 /* ---- reading ---- */
@@ -328,7 +326,6 @@ bool gt_rocprof_symbols_finish(gt_rocprof_symbols *symbols, const gt_stream *str
         done = add_names(symbols, symbols->stores[i], &set, &names, error);
     gt_buffer_free(&names.text);
     gt_buffer_free(&names.decoded);
-    gt_free(set.ids);
-    gt_free(set.used);
+    gt_free_all(set.ids, set.used);
     return done;
 }

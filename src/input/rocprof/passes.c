@@ -17,12 +17,8 @@
  * The number of a GPU in JSON files has an offset that is another one in each process, so GPUs are compared
  * by their logical node ids. */
 #include "input/rocprof/readers.h"
-#include "base/log.h"
-#include "base/number.h"
 #include "base/raise.h"
 #include "os/paths.h"
-
-#include <math.h>
 
 enum { NOT_MATCHED = -1 };
 
@@ -82,10 +78,7 @@ static void add_facts(facts *f, gt_rocprof *run, gt_interner *strings, gt_map *n
         fact next = {processes[i], dispatches[i], agents[i], GT_STR_NONE, counted};
         add_fact(f, run, strings, names, next, kernels[i]);
     }
-    gt_free(processes);
-    gt_free(dispatches);
-    gt_free(agents);
-    gt_free(kernels);
+    gt_free_all(processes, dispatches, agents, kernels);
 }
 
 static const fact_columns counter_facts = {GT_COUNTER_PROCESS, GT_COUNTER_DISPATCH, GT_COUNTER_AGENT,
@@ -93,12 +86,7 @@ static const fact_columns counter_facts = {GT_COUNTER_PROCESS, GT_COUNTER_DISPAT
 static const fact_columns dispatch_facts = {GT_DISPATCH_PROCESS, GT_DISPATCH_ID, GT_DISPATCH_AGENT,
                                             GT_DISPATCH_KERNEL_ID};
 
-static int by_dispatch(const void *a, const void *b)
-{
-    const fact *x = a, *y = b;
-    if (x->process != y->process) return x->process < y->process ? -1 : 1;
-    return x->dispatch < y->dispatch ? -1 : x->dispatch > y->dispatch;
-}
+GT_ORDER_BY(by_dispatch, fact, GT_UP(process) GT_UP(dispatch))
 
 static void index_facts(facts *f)
 {
@@ -131,9 +119,7 @@ static void use_node_ids(facts *f, const gt_rocprof *run)
         uint32_t row = gt_map_get(&agents, (uint64_t)item->process, (uint64_t)item->agent);
         if (row != GT_MAP_NONE) item->agent = nodes[row];
     }
-    gt_free(processes);
-    gt_free(ids);
-    gt_free(nodes);
+    gt_free_all(processes, ids, nodes);
     gt_map_free(&agents);
 }
 
@@ -153,9 +139,7 @@ static facts facts_of(gt_rocprof *run, gt_interner *strings, bool dispatches)
 
 static void free_facts(facts *f)
 {
-    gt_free(f->items);
-    gt_free(f->first);
-    gt_free(f->counted);
+    gt_free_all(f->items, f->first, f->counted);
     gt_map_free(&f->places);
 }
 
@@ -338,8 +322,7 @@ static void match_tier(matching *m, const tier_rule *by)
         group->next = after[group->next];
     }
     gt_map_free(&keys);
-    gt_free(groups);
-    gt_free(after);
+    gt_free_all(groups, after);
 }
 
 /* Process ids help only if the processes of the pass have ids of the run, as in containers. If just some of
@@ -484,8 +467,7 @@ void gt_rocprof_passes_free(gt_rocprof_passes *passes)
 {
     if (!passes) return;
     free_facts(&passes->facts);
-    gt_free(passes->traits);
-    gt_free(passes);
+    gt_free_all(passes->traits, passes);
 }
 
 /* Adds the processes of the pass that the run does not have, so that later passes can be matched with them.
@@ -526,8 +508,7 @@ static void write_counters(const matching *m, gt_rocprof_writers *writers, gt_ro
         dispatches[i] = ids[place];
     }
     gt_rocprof_merge_counters(writers, pass, processes, dispatches);
-    gt_free(processes);
-    gt_free(dispatches);
+    gt_free_all(processes, dispatches);
 }
 
 static void warn_about(const matching *m, unsigned number, size_t reordered, size_t renumbered)
@@ -579,10 +560,7 @@ void gt_rocprof_passes_join(gt_rocprof_passes *passes, gt_rocprof_writers *write
     warn_about(&m, number, reordered, renumbered);
     add_unmatched(passes, &m);
     write_counters(&m, writers, pass, ids);
-    gt_free(ids);
-    gt_free(m.process_of);
-    gt_free(m.taken);
-    gt_free(pass_traits);
+    gt_free_all(ids, m.process_of, m.taken, pass_traits);
     free_facts(&of_pass);
 }
 
@@ -629,10 +607,7 @@ static size_t add_values(const gt_store *counters, const size_t *ends, value **v
         v->sum += numbers[i];
     }
     for (size_t i = 0; i < count; i++) end_pass(&(*values)[i]);
-    gt_free(processes);
-    gt_free(dispatches);
-    gt_free(names);
-    gt_free(numbers);
+    gt_free_all(processes, dispatches, names, numbers);
     gt_map_free(&of_dispatch);
     gt_map_free(&places);
     return count;

@@ -5,7 +5,6 @@
  * add_ function of its kind. Annotations without a field are the counters of a dispatch if they are floats.
  */
 #include "input/rocprof/readers.h"
-#include "base/log.h"
 #include "base/progress.h"
 #include "input/perfetto/record.h"
 #include "trace/pytorch/pytorch.h" /* gt_trace_facts */
@@ -621,10 +620,8 @@ static void restore_orders(reading *r)
 
 static void free_orders(reading *r)
 {
-    gt_free(r->order.dispatches.positions);
-    gt_free(r->order.copies.positions);
-    gt_free(r->order.calls.positions);
-    gt_free(r->order.counters.positions);
+    gt_free_all(r->order.dispatches.positions, r->order.copies.positions, r->order.calls.positions,
+                r->order.counters.positions);
 }
 
 bool gt_rocprof_read_perfetto(gt_rocprof_writers *writers, gt_stream *stream, const gt_read_options *options,
@@ -649,10 +646,6 @@ bool gt_rocprof_read_perfetto(gt_rocprof_writers *writers, gt_stream *stream, co
     gt_perfetto_free(r->trace);
     gt_interner_free(r->texts);
     gt_map_free(&r->processes);
-    gt_free(r->kinds);
-    gt_free(r->kernels);
-    gt_free(r->counters);
-    gt_free(r->dispatches);
-    gt_free(r);
+    gt_free_all(r->kinds, r->kernels, r->counters, r->dispatches, r);
     return read;
 }

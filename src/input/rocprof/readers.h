@@ -7,8 +7,7 @@
  *
  * Streams must be at their beginning. Truncated files are read as input/options.h describes. On failure the
  * result is NULL or false with an error that names the file. */
-#ifndef GT_INPUT_ROCPROF_READERS_H
-#define GT_INPUT_ROCPROF_READERS_H
+#pragma once
 
 #include "input/json/record.h"
 #include "input/options.h"
@@ -162,5 +161,3 @@ void gt_rocprof_samples_free(gt_rocprof_samples *samples); /* accepts NULL */
 bool gt_rocprof_samples_read(gt_rocprof_samples *samples, gt_json *json, gt_str key, bool *read);
 /* Adds them to the run at the end of the process. */
 void gt_rocprof_samples_finish(gt_rocprof_samples *samples);
-
-#endif

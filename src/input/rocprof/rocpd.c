@@ -5,11 +5,8 @@
  * To read one more column: add it to the table's COLUMNS and use it in the table's add_ function, where
  * columns are numbered in this order, from 0. */
 #include "input/rocprof/readers.h"
-#include "base/number.h"
 #include "base/progress.h"
 #include "input/rocprof/rocpd_tables.h"
-
-#include <math.h>
 
 typedef struct reading {
     gt_rocprof_writers *writers;
@@ -254,8 +251,7 @@ static bool read_large_table(reading *r, size_t set_number, const table *t)
     gt_parallel_each(workers, read_parts, &p);
     size_t joined = join_parts(r, &p);
     note_used(r, p.symbols_used);
-    gt_free(p.items);
-    gt_free(p.symbols_used);
+    gt_free_all(p.items, p.symbols_used);
     if (joined == p.count) return true;
     sqlite3_stmt *rows =
         gt_rocpd_rows_of(&r->rocpd, set_number, &t->query, rowids_of(&p, joined, p.count), r->error);
@@ -625,10 +621,7 @@ static void free_reading(reading *r)
     gt_map *maps[] = {&r->strings, &r->threads,    &r->nodes,   &r->processes,
                       &r->kernels, &r->dispatches, &r->counters};
     for (size_t i = 0; i < GT_LENGTH(maps); i++) gt_map_free(maps[i]);
-    gt_free(r->thread_ids);
-    gt_free(r->counted);
-    gt_free(r->symbols);
-    gt_free(r->last_guid);
+    gt_free_all(r->thread_ids, r->counted, r->symbols, r->last_guid);
     gt_record_reader_free(r->symbol_reader);
     gt_record_reader_free(r->agent_reader);
     gt_interner_free(r->guids);

@@ -169,8 +169,7 @@ static sqlite3_stmt *rows_of(const gt_rocpd *rocpd, size_t set, const gt_rocpd_q
         if (!rows) gt_sqlite_fail(&rocpd->database, error);
         gt_buffer_free(&sql);
     }
-    gt_free(own);
-    gt_free(joined);
+    gt_free_all(own, joined);
     return rows;
 }
 
@@ -225,8 +224,7 @@ bool gt_rocpd_rowids(const gt_rocpd *rocpd, size_t set, const gt_rocpd_query *qu
     char *joined = query->join ? column_list(rocpd, set, query->join, &unique_id) : gt_strdup(" ");
     bool joins = lists(joined, "id") && lists(own, query->join_by);
     bool can = (!joins || unique_id) && !lists(own, "rowid");
-    gt_free(own);
-    gt_free(joined);
+    gt_free_all(own, joined);
     return can && one_rowid(rocpd, set, query->table, " ORDER BY rowid LIMIT 1", &ids->first) &&
            one_rowid(rocpd, set, query->table, " ORDER BY rowid DESC LIMIT 1", &ids->last);
 }

@@ -1,7 +1,6 @@
 /* Private to the rocpd reader: opens a database and reads its tables by name. Each process has a set of
  * tables, whose names have a suffix of their own. */
-#ifndef GT_INPUT_ROCPROF_ROCPD_TABLES_H
-#define GT_INPUT_ROCPROF_ROCPD_TABLES_H
+#pragma once
 
 #include "input/sqlite.h"
 
@@ -48,5 +47,3 @@ sqlite3_stmt *gt_rocpd_rows_of(const gt_rocpd *rocpd, size_t set, const gt_rocpd
                                gt_error *error);
 /* Whether a table has no rows; also if there is no such table. */
 bool gt_rocpd_is_empty(const gt_rocpd *rocpd, size_t set, const char *table);
-
-#endif

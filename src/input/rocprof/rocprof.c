@@ -1,6 +1,5 @@
 /* Chooses the reader per file, and joins several files into one run. */
 #include "input/rocprof/rocprof.h"
-#include "base/log.h"
 #include "input/indexed_run.h"
 #include "input/nsys/nsys.h"
 #include "input/rocprof/readers.h"
@@ -24,8 +23,7 @@ static void extend(const gt_store *store, size_t start_column, size_t end_column
         *first = starts[i] < *first ? starts[i] : *first;
         *last = ends[i] > *last ? ends[i] : *last;
     }
-    gt_free(starts);
-    gt_free(ends);
+    gt_free_all(starts, ends);
 }
 
 /* From the start of the first process to the end of the last one; if not all processes have these times, from
@@ -185,8 +183,7 @@ static bool skip(damage *d, gt_rocprof_writers *writers, const gt_rocprof_file_g
                            ? "%s; the records%s%s after that are missing"
                            : "%s; the file is not read, and its records%s%s are missing";
     GT_PUSH(d->warnings, d->count, d->capacity, gt_format(text, error->text, process, host));
-    gt_free(process);
-    gt_free(host);
+    gt_free_all(process, host);
     return true;
 }
 

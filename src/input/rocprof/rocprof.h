@@ -5,8 +5,7 @@
  * counter passes, readers.h declares the reader per format. On failure the result is NULL with an error that
  * names the file.
  */
-#ifndef GT_INPUT_ROCPROF_ROCPROF_H
-#define GT_INPUT_ROCPROF_ROCPROF_H
+#pragma once
 
 #include "input/detect.h"
 #include "input/options.h"
@@ -92,5 +91,3 @@ unsigned gt_rocprof_pass_of(const char *folder);
 
 /* The length of the prefix that the files of one process share: of "908" in "908_kernel_trace.csv". */
 size_t gt_rocprof_prefix_length(const char *name);
-
-#endif

@@ -1,11 +1,8 @@
 /* Results of benchmark clients: one JSON object per run. vLLM writes one (with --append-result one per line),
  * SGLang appends one line per run. Numbers are members of the object; lists per request, texts and settings
  * are skipped. */
-#include "base/log.h"
 #include "input/server/server.h"
 #include "json/reader.h"
-
-#include <math.h>
 
 #define AT(field) offsetof(gt_server_run, field)
 #define TIMES(metric, name)                                                                                  \

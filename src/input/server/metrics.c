@@ -9,8 +9,6 @@
 #include "input/server/server.h"
 #include "json/number.h"
 
-#include <math.h>
-
 enum {
     BUCKETS_MAX = 1024,                    /* servers have about 20 */
     OLDER_INTER_TOKEN = GT_SERVER_METRICS, /* of older versions; not used if there is the newer one */

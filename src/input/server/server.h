@@ -3,8 +3,7 @@
  *
  *     bench.c      the JSON of `vllm bench serve --save-result`, and the JSON lines of SGLang's bench_serving
  *     metrics.c    the text of /metrics: histograms of vLLM and SGLang in the format of Prometheus */
-#ifndef GT_INPUT_SERVER_SERVER_H
-#define GT_INPUT_SERVER_SERVER_H
+#pragma once
 
 #include "stream/stream.h"
 
@@ -39,5 +38,3 @@ bool gt_server_metrics_read(gt_stream *stream, gt_server_run *run, gt_error *err
 
 /* A run of which nothing is known. */
 gt_server_run gt_server_run_unknown(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* CSV files as tables, in one pass over the text. Fields point into the text; only quoted fields are copied.
  */
 #include "input/sheets/sheets.h"
-#include "base/number.h"
 #include "stream/stream.h"
 
 typedef struct reader {

@@ -3,10 +3,6 @@
 #include "input/sheets/sheets.h"
 #include "os/paths.h"
 
-#include <errno.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 struct gt_perf_sheets {
     char *path;
     gt_workbook *book; /* NULL if it is a folder */
@@ -51,13 +47,11 @@ void gt_perf_sheets_close(gt_perf_sheets *sheets)
 {
     if (!sheets) return;
     for (size_t i = 0; i < sheets->kept_count; i++) {
-        gt_free(sheets->kept[i].name);
-        gt_free(sheets->kept[i].csv);
+        gt_free_all(sheets->kept[i].name, sheets->kept[i].csv);
     }
     gt_free(sheets->kept);
     gt_workbook_close(sheets->book);
-    gt_free(sheets->path);
-    gt_free(sheets);
+    gt_free_all(sheets->path, sheets);
 }
 
 /* ---- as an image: all names, each with a NUL, all texts, and the lengths of the texts ---- */

@@ -8,8 +8,7 @@
  * is of integers if all its cells are and none is missing, else of floats, else of booleans, else of strings.
  * The strings that pandas treats as missing ("", "nan", "NULL", ...) are missing here too. A column without a
  * name is called "Unnamed: 3", a repeated name gets the suffix ".1". */
-#ifndef GT_INPUT_SHEETS_SHEETS_H
-#define GT_INPUT_SHEETS_SHEETS_H
+#pragma once
 
 #include "base/image.h"
 #include "compat/cells.h"
@@ -83,5 +82,3 @@ gt_perf_sheets *gt_perf_sheets_load(const gt_image *image, const char *path);
 bool gt_perf_sheets_has(const gt_perf_sheets *sheets, gt_sheet name);
 /* Reads a sheet that exists. On failure NULL and an error that names the file. */
 gt_table *gt_perf_sheets_read(gt_perf_sheets *sheets, gt_sheet name, gt_interner *strings, gt_error *error);
-
-#endif

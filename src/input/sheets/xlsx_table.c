@@ -2,11 +2,8 @@
  * .rels file says which part each sheet is, and sharedStrings.xml has the strings that cells refer to by
  * number. A sheet is parsed only when it is asked for. Limits on cells and strings bound the memory, whatever
  * a part contains. */
-#include "base/buffer.h"
 #include "input/sheets/sheets.h"
 #include "input/sheets/xml_parts.h"
-
-#include <ctype.h>
 
 #define WORKBOOK_PART  "xl/workbook.xml"
 #define RELATIONS_PART "xl/_rels/workbook.xml.rels"
@@ -209,12 +206,9 @@ void gt_workbook_close(gt_workbook *book)
     if (!book) return;
     gt_archive_close(book->archive);
     for (size_t i = 0; i < book->sheet_count; i++) {
-        gt_free(book->sheets[i].name);
-        gt_free(book->sheets[i].relation);
-        gt_free(book->sheets[i].part);
+        gt_free_all(book->sheets[i].name, book->sheets[i].relation, book->sheets[i].part);
     }
-    gt_free(book->sheets);
-    gt_free(book->shared);
+    gt_free_all(book->sheets, book->shared);
     strings_free(&book->texts);
     gt_free(book);
 }

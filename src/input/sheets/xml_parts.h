@@ -4,12 +4,9 @@
  * The archive is not trusted: the uncompressed size of a part, the depth of its elements and the length of
  * its tags are limited, and document type declarations, which could define entities, are refused. Errors do
  * not name the archive. */
-#ifndef GT_INPUT_SHEETS_XML_PARTS_H
-#define GT_INPUT_SHEETS_XML_PARTS_H
+#pragma once
 
-#include "base/error.h"
-
-#include <stddef.h>
+#include "base/base.h"
 
 typedef struct gt_archive gt_archive;
 
@@ -32,5 +29,3 @@ typedef struct gt_xml_reader {
 const char *gt_xml_attribute(const char **attributes, const char *name);
 
 bool gt_archive_read(gt_archive *archive, const char *part, const gt_xml_reader *reader, gt_error *error);
-
-#endif

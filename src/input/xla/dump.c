@@ -137,8 +137,7 @@ static size_t read_iota(gt_str text, gt_arena *arena, group_list *groups)
             GT_PUSH(groups->items, groups->count, groups->capacity,
                     ((gt_xla_group){ranks + row * ranks_each, (size_t)ranks_each}));
     }
-    gt_free(dims.items);
-    gt_free(shape.items);
+    gt_free_all(dims.items, shape.items);
     return ok ? at : 0;
 }
 

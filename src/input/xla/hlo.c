@@ -121,9 +121,7 @@ void gt_hlo_free(gt_hlo *module)
     gt_map_free(&module->by_name);
     gt_map_free(&module->by_id);
     gt_map_free(&module->by_computation);
-    gt_free(module->places);
-    gt_free(module->computations);
-    gt_free(module);
+    gt_free_all(module->places, module->computations, module);
 }
 
 /* ---- the order of the printed text ---- */
@@ -273,8 +271,7 @@ hlo_instruction gt_hlo_decode(const gt_hlo *module, uint32_t instruction)
 
 void gt_hlo_forget(hlo_instruction *instruction)
 {
-    gt_free(instruction->operands.items);
-    gt_free(instruction->called.items);
+    gt_free_all(instruction->operands.items, instruction->called.items);
 }
 
 hlo_metadata gt_hlo_metadata(gt_str message)

@@ -3,10 +3,8 @@
  *
  * A module is indexed once (hlo.c); an instruction is decoded only when it is needed. All strings point into
  * the bytes of the message, which must outlive the module. */
-#ifndef GT_INPUT_XLA_HLO_H
-#define GT_INPUT_XLA_HLO_H
+#pragma once
 
-#include "base/error.h"
 #include "base/protobuf.h"
 #include "trace/jax/jax.h"
 
@@ -83,5 +81,3 @@ uint32_t gt_hlo_computation(const gt_hlo *module, int64_t id);                  
 uint32_t gt_hlo_operand(const gt_hlo *module, uint32_t instruction, int64_t id); /* or GT_HLO_NONE */
 bool gt_hlo_is_root(const gt_hlo *module, uint32_t instruction);
 bool gt_hlo_is_product_call(gt_str target); /* by the name of the called function */
-
-#endif

@@ -6,7 +6,6 @@
  *     %name = SHAPE opcode(%operand, ...), custom_call_target="T", metadata={M}, backend_config=B
  *
  * So each part is first written as XLA prints it, then edited as the line reader edits it. */
-#include "base/buffer.h"
 #include "input/xla/hlo.h"
 
 enum { INDEX_EVERY = 5 }; /* lists have a comment with the index before every fifth element */
@@ -153,8 +152,7 @@ static void add_shape(gt_buffer *out, gt_str message, int depth)
         add_array(out, &s);
     else if (depth < DEPTH_MAX)
         add_tuple(out, message, depth);
-    gt_free(s.dimensions.items);
-    gt_free(s.dynamic.items);
+    gt_free_all(s.dimensions.items, s.dynamic.items);
 }
 
 /* ---- the edits of the line reader ---- */

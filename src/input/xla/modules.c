@@ -6,7 +6,6 @@
  * instructions "all-gather-start*", sorted by name. Example: ops all-gather.7 and all-gather.12 are the first
  * and the second start. */
 #include "input/xla/plane.h"
-#include "base/log.h"
 #include "input/xla/hlo.h"
 
 /* The collectives that are split and renumbered. */
@@ -164,13 +163,7 @@ static const start_list *starts_of(module *m, uint32_t family)
     return list;
 }
 
-static int by_module_and_number(const void *left, const void *right)
-{
-    const alias *a = left, *b = right;
-    if (a->module != b->module) return a->module < b->module ? -1 : 1;
-    if (a->family != b->family) return a->family < b->family ? -1 : 1;
-    return (a->number > b->number) - (a->number < b->number);
-}
+GT_ORDER_BY(by_module_and_number, alias, GT_UP(module) GT_UP(family) GT_UP(number))
 
 /* The instruction with the op's own name, if it has a record. */
 static uint32_t find_instruction(const modules *list, const gt_hlo *hlo, const gt_jax_op *op)
@@ -311,8 +304,7 @@ static void free_modules(modules *list)
         gt_arena_free(&list->items[i].arena);
         for (size_t f = 0; f < FAMILIES; f++) gt_free(list->items[i].starts[f].items);
     }
-    gt_free(list->items);
-    gt_free(list->aliases);
+    gt_free_all(list->items, list->aliases);
     gt_map_free(&list->by_program);
     gt_map_free(&list->by_entry);
     gt_map_free(&list->by_name);

@@ -261,9 +261,7 @@ void gt_xplane_skip_stats(xplane *plane, const xstat_role *skipped, size_t count
 
 void gt_xplane_close(xplane *plane)
 {
-    gt_free(plane->stats);
-    gt_free(plane->kinds);
-    gt_free(plane->roles);
+    gt_free_all(plane->stats, plane->kinds, plane->roles);
     index_free(&plane->stat_index);
     index_free(&plane->kind_index);
     gt_arena_free(&plane->arena);

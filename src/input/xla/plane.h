@@ -6,8 +6,7 @@
  *         XLine          a stream or thread: a list of events (lines.c)
  *           XEvent       a kind, an offset, a duration and stats
  *             XStat      a named value; its name and long strings are given by number */
-#ifndef GT_INPUT_XLA_PLANE_H
-#define GT_INPUT_XLA_PLANE_H
+#pragma once
 
 #include "base/protobuf.h"
 #include "stream/window.h"
@@ -177,5 +176,3 @@ int64_t gt_xline_start_ps(const xline *line, int64_t offset_ps);
  * module whose name starts with `products_of`, unless that is NULL. Only modules that ops refer to are read;
  * a damaged module is skipped with a warning. False if the plane itself is damaged or cannot be read. */
 bool gt_xplane_read_modules(xplane *metadata, xfile *file, const char *products_of, gt_jax *trace);
-
-#endif

@@ -2,10 +2,7 @@
  * newest is the last by name. */
 #include "input/xla/profiles.h"
 #include "base/guard.h"
-#include "base/number.h"
 #include "os/paths.h"
-
-#include <errno.h>
 
 /* Where the runs are below the given folder; NULL: in it. */
 static const char *const run_folders[] = {"plugins/profile", "profile", NULL};

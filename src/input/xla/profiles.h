@@ -1,10 +1,7 @@
 /* Profiles in a folder that jax.profiler or TensorBoard wrote: DIR/plugins/profile/RUN/HOST.xplane.pb. */
-#ifndef GT_INPUT_XLA_PROFILES_H
-#define GT_INPUT_XLA_PROFILES_H
+#pragma once
 
-#include "base/error.h"
-
-#include <stddef.h>
+#include "base/base.h"
 
 typedef struct gt_profile_list {
     char **paths;
@@ -18,5 +15,3 @@ typedef struct gt_profile_list {
  * in `skipped`. */
 bool gt_profiles_find(gt_profile_list *list, const char *path, gt_error *error);
 void gt_profiles_free(gt_profile_list *list);
-
-#endif

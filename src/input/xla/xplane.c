@@ -1,10 +1,7 @@
 /* The reader of XPlane profiles: lists the planes, reads the launches of the host and the events of the GPUs,
  * looks up the ops of the events in the compiled modules, and stores all of it as the columns of a gt_jax. */
 #include "input/xla/xplane.h"
-#include "base/log.h"
 #include "input/xla/plane.h"
-
-#include <math.h>
 
 enum { GPU_PID_OFFSET = 1, OPS_SEEN = 256 };
 static const uint32_t FIRST_DERIVED_TID = 0xdeadbeef;
@@ -158,16 +155,14 @@ static bool read_launches(launch_times *l, xplane *host, xfile *file, gt_jax *tr
              calls.count < GT_MAP_NONE;
     }
     if (ok) index_calls(l, &calls);
-    gt_free(calls.items);
-    gt_free(calls.names);
+    gt_free_all(calls.items, calls.names);
     gt_interner_free(unused);
     return ok;
 }
 
 static void free_launches(launch_times *l)
 {
-    gt_free(l->us_of);
-    gt_free(l->sparse_us);
+    gt_free_all(l->us_of, l->sparse_us);
     gt_map_free(&l->sparse);
     *l = (launch_times){0};
 }

@@ -3,8 +3,7 @@
  * A profile is one XSpace message. Of its planes, the events of GPUs are kept, with what the compiled modules
  * in the same file say about the ops that ran. A plain file is read block by block; compressed input is
  * decompressed into memory first. */
-#ifndef GT_INPUT_XLA_XPLANE_H
-#define GT_INPUT_XLA_XPLANE_H
+#pragma once
 
 #include "input/options.h"
 #include "stream/stream.h"
@@ -29,5 +28,3 @@ bool gt_xla_dump_read(gt_xla *program, const char *path, gt_interner *strings, g
 
 /* Adds the collective of one line, if it has one: for gt_xla_dump_read and tests. */
 void gt_xla_dump_add_line(gt_xla *program, gt_str line);
-
-#endif

@@ -3,11 +3,6 @@
  * margins of the first. */
 #include "output/figure/figure.h"
 
-#include "base/memory.h"
-
-#include <math.h>
-#include <stdio.h>
-
 /* ---- ticks at round numbers: tries steps from small to large until the ticks are few enough ---- */
 
 static const double ROUND_STEPS[] = {1, 2, 2.5, 5, 10};

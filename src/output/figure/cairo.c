@@ -1,7 +1,6 @@
 /* Cairo, loaded when the first figure is drawn: linking it, and the fifteen libraries that it needs, would
  * double the start time of every command. */
 #include "output/figure/cairo.h"
-#include "base/memory.h"
 #include "os/library.h"
 
 #include <dlfcn.h>

@@ -2,10 +2,9 @@
  *
  * The normal program loads Cairo when the first figure is drawn (cairo.c). The portable program cannot
  * load libraries and contains Cairo, with a font (cairo_linked.c). */
-#ifndef GT_OUTPUT_FIGURE_CAIRO_H
-#define GT_OUTPUT_FIGURE_CAIRO_H
+#pragma once
 
-#include "base/error.h"
+#include "base/base.h"
 
 #include <cairo-pdf.h>
 #include <cairo-svg.h>
@@ -60,5 +59,3 @@ typedef struct gt_cairo {
 
 /* NULL if Cairo is not installed. */
 const gt_cairo *gt_cairo_open(gt_error *error);
-
-#endif

@@ -10,7 +10,6 @@
  * this file has FreeType's modules for TrueType fonts only, and cmake/Portable.cmake names the functions of
  * fontconfig and Brotli that are never called. */
 #include "output/figure/cairo.h"
-#include "base/memory.h"
 
 #include <cairo-ft.h>
 #include <fontconfig/fcfreetype.h>

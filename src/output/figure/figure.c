@@ -1,14 +1,9 @@
 /* Pictures, drawn by Cairo (cairo.h). */
 #include "output/figure/figure.h"
 
-#include "base/buffer.h"
-#include "base/memory.h"
 #include "output/figure/cairo.h"
 #include "output/figure/png.h"
 #include "output/file.h"
-
-#include <math.h>
-#include <string.h>
 
 /* ---- pictures ---- */
 

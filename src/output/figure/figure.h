@@ -3,8 +3,7 @@
  *
  * Positions are in points (1/72 inch) from the upper left corner, so that a picture looks the same at every
  * resolution. Drawing does not report failures: writing does. */
-#ifndef GT_OUTPUT_FIGURE_FIGURE_H
-#define GT_OUTPUT_FIGURE_FIGURE_H
+#pragma once
 
 #include "output/output.h"
 #include "table/stats.h"
@@ -177,5 +176,3 @@ uint32_t gt_series_colour(size_t index);
 uint32_t gt_scale_colour(double share);
 /* A colour scale with two ends: red (0), pale yellow (0.5), green (1). */
 uint32_t gt_diverging_colour(double share);
-
-#endif

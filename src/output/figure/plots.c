@@ -1,11 +1,6 @@
 /* Boxes, violins, lines and legends inside the frame of a plot. */
 #include "output/figure/figure.h"
 
-#include "base/memory.h"
-
-#include <math.h>
-#include <stdio.h>
-
 static const gt_stroke BOX_EDGE = {{0x262626, 1}, 1, false};
 static const gt_stroke MEDIAN_STROKE = {{0xff7f0e, 1}, 1.5, false};
 static const gt_stroke MEAN_STROKE = {{0x2ca02c, 1}, 1.5, true};

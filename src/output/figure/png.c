@@ -5,11 +5,9 @@
  * all`. */
 #include "output/figure/png.h"
 
-#include "base/memory.h"
 #include "base/raise.h"
 
 #include <libdeflate.h>
-#include <string.h>
 
 enum { COLOURS = 3, FILTER_UP = 2, LEVEL = 6 };
 
@@ -78,6 +76,5 @@ void gt_png_encode(gt_buffer *png, gt_pixels pixels)
     add_header(png, pixels);
     add_chunk(png, "IDAT", packed, len);
     add_chunk(png, "IEND", "", 0);
-    gt_free(packed);
-    gt_free(bytes);
+    gt_free_all(packed, bytes);
 }

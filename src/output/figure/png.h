@@ -1,10 +1,7 @@
 /* Pictures as PNG files. */
-#ifndef GT_OUTPUT_FIGURE_PNG_H
-#define GT_OUTPUT_FIGURE_PNG_H
+#pragma once
 
-#include "base/buffer.h"
-
-#include <stdint.h>
+#include "base/base.h"
 
 /* Rows of pixels 0x00RRGGBB, `stride` bytes from each other. */
 typedef struct gt_pixels {
@@ -13,5 +10,3 @@ typedef struct gt_pixels {
 } gt_pixels;
 
 void gt_png_encode(gt_buffer *png, gt_pixels pixels);
-
-#endif

@@ -4,11 +4,6 @@
 #include "output/trace/timeline_format.h"
 
 #include "json/string.h"
-#include "base/number.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { FIRST_FREE_TID = 100000000 }; /* above the thread ids of Linux, below those that reports skip */
 

@@ -3,11 +3,8 @@
  * viewer draws tracks with the same name and parent as one. */
 #include "output/trace/timeline_format.h"
 
-#include "base/memory.h"
 #include "base/protobuf.h"
 #include "trace/perfetto_fields.h"
-
-#include <string.h>
 
 enum { ONLY_SEQUENCE = 1, VARINT_MAX = 10 };
 

@@ -4,11 +4,6 @@
  * unknown. Rows are inserted with one prepared statement per table and set, created for the first row. */
 #include "output/trace/rocpd.h"
 
-#include "base/buffer.h"
-#include "base/memory.h"
-
-#include <string.h>
-
 /* ---- schema ---- */
 
 #define JSON(name) name " TEXT NOT NULL DEFAULT '{}'"

@@ -2,10 +2,8 @@
  *
  * Each process has a set of tables whose names end in its guid. A view without that suffix combines all sets,
  * and further views (kernels, memory_copies, top_kernels, ...) answer common questions. */
-#ifndef GT_OUTPUT_TRACE_ROCPD_H
-#define GT_OUTPUT_TRACE_ROCPD_H
+#pragma once
 
-#include "base/buffer.h"
 #include "output/sqlite.h"
 
 /* ---- schema ---- */
@@ -64,5 +62,3 @@ typedef struct gt_rocpd_set {
 void gt_rocpd_insert(gt_rocpd_rows *rows, gt_rocpd_set *set, gt_rocpd_table table,
                      const gt_rocpd_value *values, size_t count);
 void gt_rocpd_set_free(gt_rocpd_set *set);
-
-#endif

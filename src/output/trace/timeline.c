@@ -2,11 +2,7 @@
  * the slices around it. See timeline.h. */
 #include "output/trace/timeline_format.h"
 
-#include "base/memory.h"
 #include "base/progress.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- lanes ----
  *
@@ -83,8 +79,7 @@ size_t gt_lanes_place(gt_lanes *lanes, int64_t start, int64_t end)
 void gt_lanes_free(gt_lanes *lanes)
 {
     for (size_t i = 0; i < lanes->nested_count; i++) gt_free(lanes->nested[i].ends);
-    gt_free(lanes->nested);
-    gt_free(lanes->ends);
+    gt_free_all(lanes->nested, lanes->ends);
     *lanes = (gt_lanes){0};
 }
 
@@ -285,12 +280,7 @@ static void sort_entries(gt_timeline *t)
     t->order = from;
 }
 
-static int by_owner(const void *a, const void *b)
-{
-    const gt_timeline_arrow_row *x = a, *y = b;
-    if (x->owner != y->owner) return x->owner < y->owner ? -1 : 1;
-    return x->flow < y->flow ? -1 : x->flow > y->flow;
-}
+GT_ORDER_BY(by_owner, gt_timeline_arrow_row, GT_UP(owner) GT_UP(flow))
 
 /* Finds the slice of each arrow, which is the last of those that start there, and sorts the arrows by slice.
  */
@@ -416,11 +406,7 @@ void gt_timeline_free(gt_timeline *t)
         gt_free(t->tracks[i].lanes);
         gt_lanes_free(&t->tracks[i].places);
     }
-    gt_free(t->tracks);
-    gt_free(t->processes);
-    gt_free(t->entries);
-    gt_free(t->order);
-    gt_free(t->arrows);
+    gt_free_all(t->tracks, t->processes, t->entries, t->order, t->arrows);
     gt_map_free(&t->arrow_places);
     gt_free(t->roles);
     gt_buffer_free(&t->body);

@@ -12,10 +12,8 @@
  * Events may come in any order. Their contents are stored on disk until the end, when all events are sorted
  * by time and overlapping slices get separate lanes; memory is a few dozen bytes per event. Categories, names
  * and keys are ids in gt_timeline_strings. */
-#ifndef GT_OUTPUT_TRACE_TIMELINE_H
-#define GT_OUTPUT_TRACE_TIMELINE_H
+#pragma once
 
-#include "base/interner.h"
 #include "output/output.h"
 
 typedef enum gt_timeline_format { GT_TIMELINE_PERFETTO, GT_TIMELINE_CHROME } gt_timeline_format;
@@ -89,5 +87,3 @@ typedef struct gt_timeline_totals {
 bool gt_timeline_finish(gt_timeline *timeline, gt_timeline_totals *totals, gt_error *error);
 /* Frees a timeline without writing it. */
 void gt_timeline_free(gt_timeline *timeline);
-
-#endif

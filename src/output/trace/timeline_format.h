@@ -1,9 +1,6 @@
 /* The interface between the timeline and the formats that it is written in. Internal. */
-#ifndef GT_OUTPUT_TRACE_TIMELINE_FORMAT_H
-#define GT_OUTPUT_TRACE_TIMELINE_FORMAT_H
+#pragma once
 
-#include "base/buffer.h"
-#include "base/map.h"
 #include "output/file.h"
 #include "output/trace/timeline.h"
 
@@ -138,5 +135,3 @@ struct gt_timeline_writer {
 void gt_timeline_put(gt_timeline *t, const void *bytes, size_t len);
 
 extern const gt_timeline_writer gt_timeline_perfetto, gt_timeline_chrome;
-
-#endif

@@ -5,12 +5,7 @@
  * section 21.2), if labels of stacked bars are outside of them, or if a series has no values. */
 #include "output/xlsx/xlsx.h"
 
-#include "base/number.h"
 #include "base/raise.h"
-#include "output/text.h"
-
-#include <math.h>
-#include <string.h>
 
 #define CHART_NAMES                                                                                          \
     "xmlns:c=\"http://schemas.openxmlformats.org/drawingml/2006/chart\" "                                    \

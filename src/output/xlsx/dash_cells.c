@@ -1,13 +1,6 @@
 /* The cells of a dashboard, in their sheet. */
 #include "output/xlsx/xlsx.h"
 
-#include "base/memory.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static int by_place(const void *a, const void *b)
 {
     const gt_dash_cell *x = *(const gt_dash_cell *const *)a, *y = *(const gt_dash_cell *const *)b;

@@ -8,9 +8,6 @@
  * Charts without series are left out, and without charts there are no parts. */
 #include "output/xlsx/xlsx.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #define XML_HEAD "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>\n"
 #define OFFICE   "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 #define PACKAGE  "http://schemas.openxmlformats.org/package/2006/"

@@ -3,13 +3,7 @@
  * number of decimals and the width. Formats change what is shown, never what is stored. */
 #include "output/xlsx/xlsx.h"
 
-#include "base/memory.h"
 #include "compat/python_repr.h"
-
-#include <ctype.h>
-#include <math.h>
-#include <string.h>
-#include <strings.h>
 
 enum { MIN_WIDTH = 8, MAX_WIDTH = 60, FILTER_BUTTON = 3, WORD_MAX = 24 };
 

@@ -5,12 +5,6 @@
  * unique, or if the table has no row: such a sheet keeps its ordinary filter instead. */
 #include "output/xlsx/xlsx.h"
 
-#include "base/interner.h"
-
-#include <ctype.h>
-#include <stdio.h>
-#include <string.h>
-
 #define XML_HEAD    "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>\n"
 #define OFFICE      "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 #define PACKAGE     "http://schemas.openxmlformats.org/package/2006/"

@@ -5,15 +5,10 @@
  * table in the same rows, and then in rows below the table. */
 #include "output/xlsx/xlsx.h"
 
-#include "base/memory.h"
 #include "base/team.h"
-#include "base/number.h"
 #include "compat/python_repr.h"
 
-#include <math.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { LINE_HEIGHT = 15 };
 enum { PIECE_CELLS = 16384 };  /* some hundred microseconds of work */
@@ -544,7 +539,5 @@ gt_xlsx_fit gt_xlsx_sheet_fit(const gt_xlsx_sheet *of)
 void gt_xlsx_sheet_free(gt_xlsx_sheet *of)
 {
     if (!of) return;
-    gt_free(of->prefixes);
-    gt_free(of->dash_cells);
-    gt_free(of);
+    gt_free_all(of->prefixes, of->dash_cells, of);
 }

@@ -2,10 +2,6 @@
  * dashboard. A style refers to a font, a fill and a border by number. */
 #include "output/xlsx/xlsx.h"
 
-#include "base/memory.h"
-
-#include <stdio.h>
-
 #define XML_HEAD    "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>\n"
 #define SPREADSHEET "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 

@@ -3,12 +3,6 @@
  * 32,767 characters. */
 #include "output/xlsx/xlsx.h"
 
-#include "output/text.h"
-
-#include <ctype.h>
-#include <string.h>
-#include <strings.h>
-
 static const char cut_mark[] = " ... (cut)";
 
 /* ---- what Excel accepts ---- */

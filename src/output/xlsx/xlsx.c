@@ -5,15 +5,9 @@
  * Excel's limits are respected, with one warning per sheet and kind of loss. */
 #include "output/xlsx/xlsx.h"
 
-#include "base/log.h"
-#include "base/memory.h"
 #include "base/team.h"
-#include "output/text.h"
 #include "output/writers.h"
 #include "schema/sheets.h"
-
-#include <stdio.h>
-#include <string.h>
 
 /* A sheet with more cells may exceed the 4 GiB of plain zip. */
 enum { MANY_CELLS = 200000 };
@@ -147,8 +141,7 @@ static void write_sheets(workbook *book)
         book->sheets[i] = gt_xlsx_sheet_fit(book->writers[i]);
         gt_xlsx_sheet_free(book->writers[i]);
     }
-    gt_free(book->writers);
-    gt_free(book->pieces);
+    gt_free_all(book->writers, book->pieces);
 }
 
 /* ---- parts of every workbook ---- */
@@ -378,8 +371,7 @@ static bool end_job(void *state, gt_error *error)
     gt_name_set_free(&book->names);
     gt_free(book->sheets);
     gt_table_free(j->nothing);
-    gt_free(j->path);
-    gt_free(j);
+    gt_free_all(j->path, j);
     return ok;
 }
 

@@ -1,18 +1,10 @@
 /* The parts of the Excel writer: zip archive, cell text, column formats, styles, sheets, charts. Internal;
  * reports call gt_output_xlsx of output/output.h. */
-#ifndef GT_OUTPUT_XLSX_XLSX_H
-#define GT_OUTPUT_XLSX_XLSX_H
+#pragma once
 
-#include "base/buffer.h"
-#include "base/number.h"
 #include "output/dashboard.h"
 #include "output/file.h"
-#include "output/output.h"
 #include "output/text.h"
-#include "table/table.h"
-
-#include <stddef.h>
-#include <stdint.h>
 
 /* ---- a zip archive, written and deflated part by part ----
  *
@@ -213,5 +205,3 @@ void gt_xlsx_add_drawing_types(gt_zip *zip, const gt_dashboard *dashboard);
 void gt_xlsx_write_drawings(gt_zip *zip, const gt_xlsx_book *book);
 /* The content of one part. */
 void gt_xlsx_write_chart(gt_zip *zip, const gt_xlsx_book *book, const gt_chart *chart);
-
-#endif

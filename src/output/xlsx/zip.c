@@ -4,12 +4,8 @@
  * zlib. */
 #include "output/xlsx/xlsx.h"
 
-#include "base/memory.h"
-
 #include <isa-l/igzip_lib.h>
 #include <libdeflate.h>
-#include <stdlib.h>
-#include <string.h>
 #include <zlib.h>
 
 enum { LOCAL_HEADER = 30, DIRECTORY_HEADER = 46, HUGE_EXTRA = 20, DEFLATED = 8 };
@@ -205,8 +201,7 @@ void gt_zip_add_piece(gt_zip *zip, const gt_zip *piece)
 
 void gt_zip_free_piece(gt_zip *piece)
 {
-    gt_free(piece->deflate);
-    gt_free(piece->buffer);
+    gt_free_all(piece->deflate, piece->buffer);
     *piece = (gt_zip){0};
 }
 
@@ -287,9 +282,7 @@ bool gt_zip_end(gt_zip *zip)
         if (!part->huge && (part->bytes.whole >= NOT_HERE || part->bytes.packed >= NOT_HERE)) fits = false;
         gt_free(part->name);
     }
-    gt_free(zip->parts);
-    gt_free(zip->deflate);
-    gt_free(zip->buffer);
+    gt_free_all(zip->parts, zip->deflate, zip->buffer);
     *zip = (gt_zip){0};
     return fits;
 }

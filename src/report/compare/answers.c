@@ -2,14 +2,9 @@
  * that are met. A change of the JSON that breaks readers needs another schema name. */
 #include "report/compare/compare.h"
 
-#include "json/string.h"
 #include "os/paths.h"
 #include "report/answers.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
-
-#include <math.h>
-#include <string.h>
 
 enum { NAME_WIDTH = 60 }; /* kernel names can be longer than a page */
 

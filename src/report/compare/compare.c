@@ -1,15 +1,8 @@
 /* The comparison of reports: the table `rules` states how each sheet is compared; by it sheets are read,
  * merged and split. */
 #include "report/compare/compare.h"
-#include "base/interner.h"
-#include "base/log.h"
-#include "base/memory.h"
 #include "report/summary.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 enum { NAMES_MAX = 8, ROWS_SHOWN = 10 };
 
@@ -184,9 +177,7 @@ typedef struct sources {
 static void sources_free(sources *s)
 {
     for (size_t i = 0; i < s->count; i++) gt_table_free(s->tables[i]);
-    gt_free(s->items);
-    gt_free(s->tables);
-    gt_free(s->keys);
+    gt_free_all(s->items, s->tables, s->keys);
 }
 
 /* The name that a report has for the sheet; none if it has no such sheet. */
@@ -252,11 +243,7 @@ static bool is_of_other_kind(const work *w, const rule *how, bool *other, gt_err
     return table != NULL;
 }
 
-static int by_name(const void *a, const void *b)
-{
-    const gt_col *left = a, *right = b;
-    return strcmp(left->name, right->name);
-}
+GT_ORDER_BY(by_name, gt_col, GT_UP_TEXT(name))
 
 static void collect_keys(sources *s, const rule *how)
 {

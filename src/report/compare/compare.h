@@ -3,8 +3,7 @@
  * Groups of sheets: waterfall (why the step times differ), gpu_timeline, ops_summary,
  * kernel_summary (one sheet each), ops_all and roofline (three sheets for each source sheet and variant:
  * <name>_intersect_<tag>, _only_baseline_, _only_variant_). */
-#ifndef GT_REPORT_COMPARE_COMPARE_H
-#define GT_REPORT_COMPARE_COMPARE_H
+#pragma once
 
 #include "analysis/compare/compare.h"
 #include "findings/waterfall/waterfall.h"
@@ -12,8 +11,6 @@
 #include "input/sheets/sheets.h"
 #include "output/terminal.h"
 #include "table/table_list.h"
-
-#include <stdio.h>
 
 /* Whether a report is of a server. */
 typedef enum gt_served {
@@ -151,5 +148,3 @@ void gt_compare_print_summary(FILE *out, const gt_compare_report *reports, size_
                               const gt_table_list *tables, const gt_table_list *shown);
 /* The sheet "fail_if". */
 void gt_compare_print_met(FILE *out, const gt_table *met);
-
-#endif

@@ -12,17 +12,8 @@
  * in the window of traces; only ops count that both traces have. */
 #include "report/compare/compare.h"
 
-#include "analysis/serving/step_list.h"
-#include "base/buffer.h"
-#include "base/map.h"
-#include "base/memory.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
 #include "table/stats.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { REPORT, WHAT, BASELINE, VARIANT, TEXT };
 
@@ -47,8 +38,7 @@ static void compare_fact(gt_table *sheet, const gt_compare_report *a, const gt_c
     char *of_a = gt_compare_fact(a, name), *of_b = gt_compare_fact(b, name);
     bool known = of_a && of_b && strcmp(of_a, "unknown") != 0 && strcmp(of_b, "unknown") != 0;
     if (known && strcmp(of_a, of_b) != 0) add_difference(sheet, b->tag, what, of_a, of_b, text);
-    gt_free(of_a);
-    gt_free(of_b);
+    gt_free_all(of_a, of_b);
 }
 
 /* ---- steps of servers ---- */
@@ -63,8 +53,7 @@ static void count_phases(const gt_compare_report *report, double counts[GT_SERVI
         if (counts[phase] > 0)
             gt_buffer_add_format(text, "%s%.0f %s", text->len ? ", " : "", counts[phase],
                                  gt_serving_phase_name(phase));
-        gt_free(name);
-        gt_free(count);
+        gt_free_all(name, count);
     }
 }
 
@@ -329,9 +318,7 @@ static void add_shapes(gt_table *sheet, const char *report, const summary *s, co
                              "baseline does not have, such as %s",
                              share, op);
     add_difference(sheet, report, is_batch ? "batch" : "shapes", a, b, text);
-    gt_free(a);
-    gt_free(b);
-    gt_free(text);
+    gt_free_all(a, b, text);
 }
 
 static void compare_shapes(gt_table *sheet, const char *report, const tally *shapes)

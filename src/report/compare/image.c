@@ -5,7 +5,6 @@
  * has the strings of these tables and of the step's parts. */
 #include "report/compare/compare.h"
 
-#include "base/memory.h"
 #include "report/report.h"
 #include "table/image.h"
 

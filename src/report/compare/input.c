@@ -5,8 +5,6 @@
 #include "report/compare/compare.h"
 
 #include "analysis/serving/sheets.h"
-#include "base/log.h"
-#include "base/memory.h"
 #include "findings/findings.h"
 #include "findings/formats/formats.h"
 #include "input/nsys/nsys.h"
@@ -14,10 +12,6 @@
 #include "os/paths.h"
 #include "output/file.h"
 #include "report/report.h"
-#include "schema/columns.h"
-#include "schema/sheets.h"
-
-#include <string.h>
 
 /* ---- is it a trace? ---- */
 
@@ -291,8 +285,6 @@ void gt_compare_close(gt_compare_report *report)
     gt_table_list_free(&report->loaded.page);
     gt_interner_free(report->loaded.strings);
     gt_interner_free(report->saved);
-    gt_free(report->verdict);
-    gt_free(report->judged);
-    gt_free(report->distrust);
+    gt_free_all(report->verdict, report->judged, report->distrust);
     *report = (gt_compare_report){.tag = report->tag, .path = report->path, .is_trace = report->is_trace};
 }

@@ -2,14 +2,9 @@
  * have no timeline, so their sources are empty. */
 #include "report/compare/compare.h"
 
-#include "base/log.h"
-#include "base/memory.h"
 #include "os/paths.h"
 #include "page/front.h"
-#include "page/page.h"
 #include "report/report.h"
-
-#include <string.h>
 
 static gt_page_source source_of(const gt_compare_report *report)
 {
@@ -80,6 +75,5 @@ void gt_compare_add_page(const gt_compare_report reports[2], const gt_table_list
     gt_buffer_free(&facts);
     gt_buffer_free(&shown);
     gt_messages_free(&messages);
-    gt_free(reason);
-    gt_free(title);
+    gt_free_all(reason, title);
 }

@@ -25,15 +25,7 @@
  *     a_ms, b_ms, delta_ms, pct            means over the cells; empty: `note` says why */
 #include "report/compare/compare.h"
 
-#include "analysis/serving/step_list.h"
-#include "base/memory.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
-#include "table/stats.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- steps of one report ---- */
 
@@ -115,11 +107,7 @@ static void add_step(server_steps *steps, const step_columns *from, size_t row)
     steps->items[steps->count++] = step;
 }
 
-static int by_start(const void *left, const void *right)
-{
-    const like_step *a = left, *b = right;
-    return a->start_us < b->start_us ? -1 : a->start_us > b->start_us;
-}
+GT_ORDER_BY(by_start, like_step, GT_UP(start_us))
 
 /* Notes what each step follows, and drops steps without a time. */
 static void look_back(server_steps *steps)
@@ -428,8 +416,7 @@ gt_served gt_compare_find_served(const gt_compare_report *report)
         char *name = gt_format("steps_%s", gt_serving_phase_name(phase));
         char *fact = gt_compare_fact(report, name);
         has_phases = fact != NULL;
-        gt_free(name);
-        gt_free(fact);
+        gt_free_all(name, fact);
     }
     gt_interner_free(strings);
     gt_free(steps.items);
@@ -451,6 +438,5 @@ void gt_phase_changes_add(gt_table *sheet, const gt_compare_report *base, const 
     add_row(sheet, first, &changes[first], is_sized(first, &known), tags);
     for (gt_serving_phase phase = 0; phase < GT_SERVING_PHASES; phase++)
         if (phase != first) add_row(sheet, phase, &changes[phase], is_sized(phase, &known), tags);
-    gt_free(a.items);
-    gt_free(b.items);
+    gt_free_all(a.items, b.items);
 }

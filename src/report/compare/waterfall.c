@@ -2,15 +2,8 @@
  */
 #include "report/compare/compare.h"
 
-#include "base/log.h"
-#include "base/memory.h"
-#include "output/terminal.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
 #include "table/stats.h"
-
-#include <math.h>
-#include <string.h>
 
 /* ---- which reports can be compared ----
  *
@@ -508,8 +501,7 @@ static void print_rows(const gt_terminal *terminal, const gt_table *sheet, size_
                            : gt_format("%+.3f", gt_compare_number(sheet, GT_COL_DELTA_MS, row));
         print_bar(&lines, label, number, is_step(sheet, row) ? 0 : before, now);
         before = now;
-        gt_free(label);
-        gt_free(number);
+        gt_free_all(label, number);
     }
 }
 

@@ -5,10 +5,6 @@
 #include "page/words.h"
 #include "report/answers.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
-
-#include <math.h>
-#include <string.h>
 
 /* ---- colours ---- */
 

@@ -2,14 +2,8 @@
  * one kernel count together. Linear in rows. */
 #include "report/overview/overview.h"
 
-#include "base/buffer.h"
-#include "base/map.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
 #include "trace/rocprof/rocprof.h"
-
-#include <math.h>
-#include <string.h>
 
 enum { LABEL_MAX = 42 };
 

@@ -5,11 +5,6 @@
 #include "page/words.h"
 #include "report/answers.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
-
-#include <ctype.h>
-#include <math.h>
-#include <string.h>
 
 /* Widths in characters, without their padding of 5 pixels; all columns together have 1140 pixels. */
 static const double fact_widths[GT_OVERVIEW_FACTS_WIDE] = {18.5, 12, 7, 18};

@@ -9,12 +9,10 @@
  * this fits into a window of 1280 pixels at 100 %.
  *
  * Files: overview (the sheet and its texts), charts, kernels (the top ten). */
-#ifndef GT_REPORT_OVERVIEW_OVERVIEW_H
-#define GT_REPORT_OVERVIEW_OVERVIEW_H
+#pragma once
 
 #include "analysis/categories.h"
 #include "output/dashboard.h"
-#include "table/table_list.h"
 
 /* NULL if the report has no findings. The tables must outlive it. */
 gt_dashboard *gt_overview_dashboard(const gt_table_list *tables);
@@ -54,5 +52,3 @@ typedef struct gt_top_kernel {
 /* Returns how many there are; labels are in `texts`. */
 size_t gt_overview_top_kernels(const gt_table_list *tables, gt_arena *texts,
                                gt_top_kernel top[GT_TOP_KERNELS]);
-
-#endif

@@ -1,8 +1,6 @@
 /* Which kernels of a PyTorch trace are communication, and which look like it. */
 #include "report/pytorch/parts.h"
 
-#include "base/log.h"
-#include "base/memory.h"
 #include "trace/pytorch/event_rows.h"
 
 typedef struct comm_search {
@@ -44,9 +42,7 @@ gt_comm_uses gt_pytorch_find_communication(const gt_linked_view *trace, const gt
         if (!families[name]) families[name] = comm_family_of(&s, name);
         gt_comm_uses_add(&uses, families[name], 1, trace->dur_us[rows[i]] / 1000.0);
     }
-    gt_free(families);
-    gt_free(rows);
-    gt_free(s.known);
+    gt_free_all(families, rows, s.known);
     return uses;
 }
 

@@ -5,15 +5,8 @@
 #include "analysis/graphs/graph_ops.h"
 #include "analysis/graphs/read_references.h"
 #include "analysis/graphs/sheets.h"
-#include "base/log.h"
-#include "base/memory.h"
 #include "input/chrome/kineto.h"
 #include "os/paths.h"
-#include "schema/columns.h"
-#include "schema/sheets.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- reading ---- */
 
@@ -158,8 +151,7 @@ static void add_ops(gt_pytorch_linked *trace, gt_graphs *graphs)
         for (size_t first = k; k < list.ops[i].kernel_end; k++)
             graphs->continues[list.kernels[k]] = k > first;
     gt_tree_add_graph_ops(trace, &list);
-    gt_free(list.ops);
-    gt_free(list.kernels);
+    gt_free_all(list.ops, list.kernels);
 }
 
 bool gt_report_find_graphs(gt_pytorch_linked *trace, const gt_step_list *steps,

@@ -1,7 +1,6 @@
 /* Replayed graphs in a report on PyTorch: reads what they are compared with, finds the op of each kernel, and
  * makes the ops part of the trace (analysis/graphs). */
-#ifndef GT_REPORT_PYTORCH_GRAPHS_H
-#define GT_REPORT_PYTORCH_GRAPHS_H
+#pragma once
 
 #include "analysis/graphs/graphs.h"
 #include "analysis/graphs/modules.h"
@@ -23,5 +22,3 @@ void gt_report_set_graph_origins(const gt_graphs *graphs, gt_schedule *schedule)
 
 /* "Of 38.4 ms in graphs 99.3 % have an op: eager 77.3, name 16.9", from the sheet graph_kernels. */
 void gt_report_print_graphs(FILE *out, const gt_table_list *tables);
-
-#endif

@@ -1,12 +1,6 @@
 /* What the files that make the PyTorch report share. */
-#ifndef GT_REPORT_PYTORCH_PARTS_H
-#define GT_REPORT_PYTORCH_PARTS_H
+#pragma once
 
-#include "analysis/phases/phases.h"
-#include "analysis/pytorch/devices.h"
-#include "analysis/pytorch/launchers.h"
-#include "analysis/pytorch/overlap.h"
-#include "analysis/pytorch/sheets.h"
 #include "report/pytorch/pytorch.h"
 
 /* ---- all sheets (sheets.c) ---- */
@@ -32,5 +26,3 @@ void gt_add_if_any(gt_table_list *tables, gt_table *table);
 
 /* Warns about kernels that look like communication and count as computation. */
 void gt_hint_at_communication(const gt_linked_view *trace);
-
-#endif

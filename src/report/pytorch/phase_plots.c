@@ -3,16 +3,6 @@
 #include "report/pytorch/phase_plots.h"
 
 #include "analysis/phases/phases.h"
-#include "base/log.h"
-#include "base/map.h"
-#include "base/memory.h"
-#include "schema/columns.h"
-#include "schema/sheets.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { PREFILL, DECODE, PHASES };
 
@@ -74,8 +64,7 @@ typedef struct bars {
 static void bars_free(bars *b)
 {
     for (size_t i = 0; i < b->count; i++) {
-        gt_free(b->items[i].name);
-        gt_free(b->items[i].text);
+        gt_free_all(b->items[i].name, b->items[i].text);
     }
     gt_free(b->items);
 }
@@ -179,20 +168,14 @@ static gt_str text_at(const gt_table *table, gt_col column, size_t row)
     return gt_interner_get(table->strings, gt_table_column_of(table, column, GT_TYPE_STRING)->texts[row]);
 }
 
-static int by_value(const void *left, const void *right)
-{
-    const bar *a = left, *b = right;
-    if (a->value != b->value) return a->value > b->value ? -1 : 1;
-    return strcmp(a->name, b->name);
-}
+GT_ORDER_BY(by_value, bar, GT_DOWN(value) GT_UP_TEXT(name))
 
 /* Keeps the largest. */
 static void keep_largest(bars *b)
 {
     if (b->count) qsort(b->items, b->count, sizeof *b->items, by_value);
     while (b->count > BARS_MAX) {
-        gt_free(b->items[--b->count].name);
-        gt_free(b->items[b->count].text);
+        gt_free_all(b->items[--b->count].name, b->items[b->count].text);
     }
 }
 

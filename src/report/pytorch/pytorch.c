@@ -1,12 +1,7 @@
 /* The PyTorch report as a whole: its sheets (sheets.c), and what options and extensions add to them. */
 #include "report/pytorch/parts.h"
 
-#include "base/log.h"
-#include "base/memory.h"
 #include "report/extra_sheets.h"
-#include "schema/sheets.h"
-
-#include <string.h>
 
 gt_pytorch_options gt_pytorch_options_default(void)
 {

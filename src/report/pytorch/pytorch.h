@@ -7,20 +7,13 @@
  * short_kernels_summary, coll_analysis, and the extra sheets (extra_sheets.h). Sheets that the options
  * exclude and sheets without rows (except the timeline and the two of short kernels) are omitted. A trace
  * without cpu_ops has only the timeline and the kernel sheets. */
-#ifndef GT_REPORT_PYTORCH_PYTORCH_H
-#define GT_REPORT_PYTORCH_PYTORCH_H
+#pragma once
 
 #include "analysis/hta/hta.h"
 #include "analysis/phases/phases.h"
-#include "base/error.h"
 #include "extension/extension.h"
-#include "model/arch.h"
 #include "report/answers.h"
 #include "report/summary.h"
-#include "table/table_list.h"
-#include "trace/pytorch/pytorch.h"
-
-#include <stdio.h>
 
 /* The number of rows to keep, if given. */
 typedef struct gt_row_limit {
@@ -96,5 +89,3 @@ void gt_pytorch_print_summary(FILE *out, const gt_summary_facts *facts, const gt
  * unless all findings are shown. */
 void gt_pytorch_print_answers(FILE *out, const gt_summary_facts *facts, const gt_answers *answers,
                               bool all_findings, int width, bool utf8);
-
-#endif

@@ -3,14 +3,7 @@
 
 #include "analysis/collective/sheets.h"
 #include "analysis/diff/diff.h"
-#include "base/log.h"
-#include "base/memory.h"
-#include "base/team.h"
-#include "schema/sheets.h"
 #include "table/side_by_side.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- sheets of phases ---- */
 

@@ -1,23 +1,10 @@
 /* The terminal summary of a PyTorch report. With findings it begins with them, and everything together takes
  * at most LINES_MAX lines: the tables get the rows that remain. Without, it is the timeline and longer
  * tables. */
-#include "report/pytorch/pytorch.h"
 
 #include "report/pytorch/graphs.h"
 
-#include "analysis/pytorch/launchers.h"
-#include "analysis/pytorch/sheets.h"
-#include "base/memory.h"
-#include "base/number.h"
 #include "base/printing.h"
-#include "report/answers.h"
-#include "report/summary.h"
-#include "schema/columns.h"
-#include "schema/sheets.h"
-#include "trace/pytorch/event_rows.h"
-
-#include <inttypes.h>
-#include <string.h>
 
 enum { ROWS_SHOWN = 10 };
 

@@ -9,17 +9,11 @@
  * and one with values of several types without a type, as in the databases of reports (output/sqlite.c). */
 #include "report/query/query.h"
 
-#include "base/memory.h"
 #include "compat/nearest.h"
 #include "compat/python_literal.h"
 #include "compat/python_repr.h"
 #include "input/sqlite.h"
 #include "output/sqlite.h"
-#include "schema/columns.h"
-#include "schema/sheets.h"
-
-#include <string.h>
-#include <strings.h>
 
 /* Bits of the types that SQLite has. */
 enum { IS_INTEGER = 1, IS_REAL = 2, IS_TEXT = 4 };
@@ -132,8 +126,7 @@ bool gt_query_close(gt_query *q, bool ok, gt_error *error)
     for (size_t i = 0; i < q->sheet_count; i++) {
         sheet *s = &q->sheets[i];
         for (size_t c = 0; c < s->column_count; c++) gt_free(s->columns[c].name);
-        gt_free(s->columns);
-        gt_free(s->name);
+        gt_free_all(s->columns, s->name);
     }
     gt_free(q->sheets);
     gt_buffer_free(&q->sql);
@@ -537,7 +530,6 @@ char *gt_query_suggest(const gt_query *q, const char *message, const char *sql)
         text = longer;
     }
     gt_buffer_free(&shown);
-    gt_free(containing);
-    gt_free(names);
+    gt_free_all(containing, names);
     return text;
 }

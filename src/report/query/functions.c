@@ -6,11 +6,9 @@
  *     stddev(X)                   of a sample (n - 1); NULL for less than two numbers */
 #include "report/query/query.h"
 
-#include "base/memory.h"
 #include "compat/python_regex.h"
 #include "table/stats.h"
 
-#include <math.h>
 #include <sqlite3.h>
 
 /* ---- regular expressions ---- */
@@ -33,8 +31,7 @@ static gt_python_regex *regex_of(sqlite3_context *context, sqlite3_value *patter
     if (!text || !gt_python_regex_compile(regex, text, &error)) {
         char *message = gt_format("REGEXP: %s", text ? error.text : "out of memory");
         sqlite3_result_error(context, message, -1);
-        gt_free(message);
-        gt_free(regex);
+        gt_free_all(message, regex);
         return NULL;
     }
     sqlite3_set_auxdata(context, 0, regex, free_regex);

@@ -13,17 +13,9 @@
  *     statement.c    what a statement may do, running it, and where it is wrong
  *     functions.c    functions that SQLite does not have: regexp, median, percentile, stddev
  *     result.c       the answer as text and files */
-#ifndef GT_REPORT_QUERY_QUERY_H
-#define GT_REPORT_QUERY_QUERY_H
+#pragma once
 
-#include "base/buffer.h"
-#include "base/error.h"
-#include "output/output.h"
-#include "output/terminal.h"
 #include "report/report.h"
-#include "table/table_list.h"
-
-#include <stdint.h>
 
 /* ---- before any trace is read ---- */
 
@@ -122,5 +114,3 @@ struct sqlite3 *gt_query_handle(gt_query *query);
 /* "; did you mean ...?" for a name that SQLite does not know, or "". The caller frees it. */
 char *gt_query_suggest(const gt_query *query, const char *message, const char *sql);
 void gt_query_add_functions(struct sqlite3 *database);
-
-#endif

@@ -6,15 +6,10 @@
 #include "report/query/query.h"
 
 #include "base/guard.h"
-#include "base/memory.h"
 #include "base/printing.h"
 #include "json/string.h"
 #include "output/file.h"
-#include "report/answers.h"
 
-#include <stdlib.h>
-#include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 enum { ROWS_AT_ONCE = 4096 };

@@ -10,16 +10,10 @@
 #include "report/query/query.h"
 
 #include "base/guard.h"
-#include "base/memory.h"
 #include "base/threads.h"
 #include "output/text.h"
-#include "schema/sheets.h"
 
-#include <errno.h>
-#include <pthread.h>
 #include <sqlite3.h>
-#include <string.h>
-#include <strings.h>
 #include <time.h>
 
 enum { LENGTH_MAX = 64 << 20, SQL_MAX = 1 << 20 };
@@ -87,8 +81,7 @@ bool gt_query_needs(const char *sql, const char *sheet)
 {
     char *text = plain_of(sql), *name = plain_of(sheet);
     bool needs = strstr(text, name) || strstr(text, "sqlite_") || strstr(text, "pragma_");
-    gt_free(text);
-    gt_free(name);
+    gt_free_all(text, name);
     return needs;
 }
 
@@ -203,8 +196,7 @@ static bool fail(sqlite3 *database, const gt_query *query, const char *sql, gt_e
         gt_fail(error, "%s: a value is longer than %d MiB; ask for less of it", place, LENGTH_MAX >> 20);
     else
         gt_fail(error, "%s: %s%s", place, message, more);
-    gt_free(place);
-    gt_free(more);
+    gt_free_all(place, more);
     return false;
 }
 

@@ -1,19 +1,11 @@
 /* Collects the files that the profiler wrote into the output folder. */
 #include "run/execute/execute.h"
 #include "run/execute/found_files.h"
-#include "base/log.h"
 #include "input/rocprof/rocprof.h"
 #include "input/sheets/sheets.h"
 #include "os/paths.h"
 #include "output/file.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
-
-#include <ctype.h>
-#include <errno.h>
-#include <math.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* ---- instruction histogram ---- */
 

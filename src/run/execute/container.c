@@ -1,10 +1,8 @@
 /* A container that stays for several commands: started with a program that waits (cat), so that scripts and
  * the command run in it one after another with docker exec. */
 #include "run/execute/execute.h"
-#include "base/log.h"
 #include "os/child.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <unistd.h>
 

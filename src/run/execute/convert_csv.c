@@ -5,7 +5,6 @@
 #include "input/rocprof/rocprof.h"
 #include "output/output.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
 
 typedef struct csv_column {
     gt_col name;

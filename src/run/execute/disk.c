@@ -1,7 +1,6 @@
 /* Whether everything that a run should have written is on the disk. A profiler that finds the disk full may
  * well end with status 0, so that its files are incomplete without a sign of it. */
 #include "run/execute/execute.h"
-#include "base/log.h"
 #include "output/output.h"
 
 #include <sys/statvfs.h>

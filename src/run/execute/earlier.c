@@ -6,10 +6,7 @@
  * that were changed since, are left alone. This happens at the end, when the new results are there, so that a
  * run that is killed leaves the old results with their old record. */
 #include "run/execute/execute.h"
-#include "base/log.h"
-#include "os/paths.h"
 
-#include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -3,12 +3,8 @@
  * counts. */
 #include "run/execute/execute.h"
 #include "analysis/rocprof/sheets.h"
-#include "base/log.h"
 #include "input/sheets/sheets.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
-
-#include <math.h>
 
 void gt_energy_measure(const gt_plan *plan, const gt_sampler_plan *sampler, const gt_sampler_result *result,
                        gt_outcome *outcome)

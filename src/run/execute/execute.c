@@ -1,14 +1,11 @@
 /* Executes a plan: the actions before and after the command, and the command itself under its tools. */
 #include "run/execute/execute.h"
-#include "base/log.h"
 #include "os/child.h"
 #include "os/paths.h"
 #include "output/file.h"
 #include "run/plan/secrets.h"
 
-#include <errno.h>
 #include <signal.h>
-#include <unistd.h>
 
 /* ---- actions before and after the command ---- */
 

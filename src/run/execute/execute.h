@@ -2,8 +2,7 @@
  * expects them (publish.c), collect them (collect.c, convert_csv.c, found_files.c, nvidia.c), count the
  * library calls in its output (library_trace.c), and record the outcome (record.c).
  */
-#ifndef GT_RUN_EXECUTE_EXECUTE_H
-#define GT_RUN_EXECUTE_EXECUTE_H
+#pragma once
 
 #include "run/execute/trials.h"
 #include "run/plan/plan.h"
@@ -192,5 +191,3 @@ bool gt_record_write(const gt_plan *plan, const gt_outcome *outcome, const char 
  * sets *path to NULL.
  */
 bool gt_run_summary_write(const gt_plan *plan, const gt_outcome *outcome, const char **path, gt_error *error);
-
-#endif

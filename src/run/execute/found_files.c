@@ -1,15 +1,9 @@
 /* The files that a profiler wrote: finding them, giving them other names, and merging those of several
  * processes. */
 #include "run/execute/found_files.h"
-#include "base/log.h"
 #include "input/rocprof/rocprof.h"
 #include "os/paths.h"
 #include "output/file.h"
-
-#include <ctype.h>
-#include <errno.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { DEPTH_MAX = 6, FILES_MAX = 100000 };
 

@@ -1,8 +1,6 @@
 /* The files that a profiler wrote, for collect.c and publish.c. */
-#ifndef GT_RUN_EXECUTE_FOUND_FILES_H
-#define GT_RUN_EXECUTE_FOUND_FILES_H
+#pragma once
 
-#include "base/error.h"
 #include "os/shell_words.h"
 
 typedef struct gt_found_file {
@@ -38,5 +36,3 @@ void gt_made_files_add(gt_made_files *made, gt_arena *arena, const char *path);
 /* Notes them in the list of each folder (gt_own_files), so that no report reads them next to the originals,
  * and empties *made. */
 bool gt_made_files_list(gt_made_files *made, gt_arena *arena, gt_error *error);
-
-#endif

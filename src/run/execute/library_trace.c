@@ -1,7 +1,6 @@
 /* Finds the lines that libraries print. The matching is written by hand after the regular expressions of
  * madengine's get_library_trace.py, which are given in the comments. */
 #include "run/execute/execute.h"
-#include "base/log.h"
 #include "os/clock.h"
 #include "output/file.h"
 

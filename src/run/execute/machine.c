@@ -7,10 +7,7 @@
 #include "run/plan/secrets.h"
 #include "schema/columns.h"
 
-#include <ctype.h>
-#include <math.h>
 #include <sys/utsname.h>
-#include <unistd.h>
 
 extern char **environ;
 

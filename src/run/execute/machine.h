@@ -1,6 +1,5 @@
 /* Where a run took place: the machine (machine.c) and the versions of what the command uses (versions.c). */
-#ifndef GT_RUN_EXECUTE_MACHINE_H
-#define GT_RUN_EXECUTE_MACHINE_H
+#pragma once
 
 #include "run/execute/execute.h"
 
@@ -22,5 +21,3 @@ const char *gt_versions_library(const gt_plan *plan, const char *name);
 /* That of the outermost profiler; rocprofv3 has the version of the library next to it. */
 const char *gt_versions_profiler(const gt_plan *plan);
 const char *gt_versions_cuda(const gt_plan *plan); /* of the toolkit */
-
-#endif

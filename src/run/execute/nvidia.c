@@ -2,12 +2,8 @@
  * is exported next to itself: HOST_PID.nsys-rep to HOST_PID.sqlite, HOST_PID.ncu-rep to HOST_PID.csv. These
  * are what our reports read. A report that cannot be exported stays and gives a warning. */
 #include "run/execute/execute.h"
-#include "base/log.h"
 #include "os/child.h"
 #include "os/paths.h"
-
-#include <errno.h>
-#include <unistd.h>
 
 typedef struct nvidia_export {
     const gt_plan *plan;

@@ -12,10 +12,7 @@
  * pass: collect.c combines the passes there. */
 #include "run/execute/execute.h"
 #include "run/execute/found_files.h"
-#include "base/log.h"
 #include "os/paths.h"
-
-#include <unistd.h>
 
 typedef struct publisher {
     gt_arena *arena;

@@ -4,12 +4,9 @@
 #include "compat/python_regex.h"
 #include "input/sheets/sheets.h"
 #include "os/clock.h"
-#include "os/paths.h"
 #include "output/file.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
 
-#include <math.h>
 #include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>

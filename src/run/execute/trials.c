@@ -2,11 +2,8 @@
 #include "run/execute/trials.h"
 #include "os/paths.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
 #include "table/distributions.h"
 #include "table/stats.h"
-
-#include <math.h>
 
 static const char *const kind_names[] = {"warmup", "profiled", "baseline"};
 static const char *const folder_names[] = {"warmup", "repeat", "baseline"};

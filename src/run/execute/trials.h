@@ -4,8 +4,7 @@
  * first changes from pair to pair (ABBA), so that a drift of clocks or temperatures does not look like a cost
  * of the profiler. Intervals are those of Student's t; the overhead is the mean of the logarithms of the
  * ratios of the pairs. */
-#ifndef GT_RUN_EXECUTE_TRIALS_H
-#define GT_RUN_EXECUTE_TRIALS_H
+#pragma once
 
 #include "json/writer.h"
 #include "table/table_list.h"
@@ -68,5 +67,3 @@ void gt_trials_write(const gt_trials *trials, gt_json_writer *w);
 void gt_trials_add_tables(const gt_trials *trials, gt_table_list *tables, gt_interner *strings);
 /* One sentence for the terminal; in the arena. */
 const char *gt_trials_say(const gt_trials *trials, gt_arena *arena);
-
-#endif

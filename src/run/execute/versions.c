@@ -5,9 +5,7 @@
 #include "os/child.h"
 #include "os/paths.h"
 
-#include <ctype.h>
 #include <glob.h>
-#include <limits.h>
 
 /* ---- the command's Python ---- */
 

@@ -1,13 +1,9 @@
 /* Images built by a SLURM job on a compute node and pushed to a registry, for clusters whose login nodes have
  * no docker. The job is a script in the current folder, which must be shared with the compute nodes. */
 #include "run/models/models.h"
-#include "base/log.h"
 #include "os/child.h"
 #include "os/paths.h"
 #include "output/file.h"
-
-#include <ctype.h>
-#include <sys/stat.h>
 
 static const char script_path[] = "madengine_build_job.sh";
 

@@ -7,8 +7,6 @@
 #include "run/models/models.h"
 #include "os/paths.h"
 
-#include <unistd.h>
-
 typedef struct finder {
     gt_arena *arena;
     const gt_data_request *request;

@@ -9,8 +9,6 @@
 #include "compat/python_repr.h"
 #include "os/paths.h"
 
-#include <ctype.h>
-
 enum { DOCKERFILE_MAX_BYTES = 4 << 20, CONTEXT_LINES = 5 };
 
 static bool read_text(gt_arena *arena, const char *path, const char **text, gt_error *error)

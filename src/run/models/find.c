@@ -5,11 +5,8 @@
  * It runs once to list them and once more per selected model, because only then update_model may be called.
  */
 #include "run/models/models.h"
-#include "base/log.h"
 #include "os/child.h"
 #include "os/paths.h"
-
-#include <unistd.h>
 
 enum { MODELS_MAX = 100000 };
 

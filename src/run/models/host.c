@@ -2,8 +2,6 @@
 #include "run/models/models.h"
 #include "os/paths.h"
 
-#include <unistd.h>
-
 static const char *small_text(gt_arena *arena, const char *path)
 {
     gt_buffer text = {0};

@@ -2,12 +2,9 @@
  *
  * An image that fails does not stop the others; what was built and what failed goes into the manifest. */
 #include "run/models/models.h"
-#include "base/log.h"
 #include "os/child.h"
 #include "os/paths.h"
 #include "run/plan/secrets.h"
-
-#include <ctype.h>
 
 static const double inspect_timeout_s = 60;
 

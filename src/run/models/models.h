@@ -15,8 +15,7 @@
  *
  * A model is a gt_value object with the fields of models.json; functions return changed copies. All memory is
  * in an arena of the caller. */
-#ifndef GT_RUN_MODELS_MODELS_H
-#define GT_RUN_MODELS_MODELS_H
+#pragma once
 
 #include "run/execute/execute.h"
 
@@ -249,5 +248,3 @@ bool gt_perf_add(gt_arena *arena, const char *path, const gt_value *row, const g
                  gt_error *error);
 /* Removes perf_entry.* and perf_entry_super.*. */
 void gt_perf_remove_entries(void);
-
-#endif

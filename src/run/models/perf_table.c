@@ -11,12 +11,7 @@
 #include "os/paths.h"
 #include "output/file.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { TABLE_MAX_BYTES = 1 << 30 };
 

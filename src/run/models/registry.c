@@ -1,9 +1,7 @@
 /* Registries: credentials of credential.json, logging in, and the names of images in a registry. */
 #include "run/models/models.h"
-#include "base/log.h"
 #include "os/child.h"
 
-#include <ctype.h>
 #include <unistd.h>
 
 bool gt_credentials_load(gt_arena *arena, const gt_value **credentials, gt_error *error)

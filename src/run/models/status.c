@@ -5,8 +5,6 @@
 #include "run/models/models.h"
 #include "os/paths.h"
 
-#include <unistd.h>
-
 /* ---- names of logs ---- */
 
 /* The part of an image's name that names the log: the tag of "reg.io/x/y:ci-model_file", otherwise the whole

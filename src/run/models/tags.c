@@ -1,8 +1,6 @@
 /* Which models a list of tags selects, by the rules of madengine. */
 #include "run/models/models.h"
 
-#include <ctype.h>
-
 const char *gt_model_text(const gt_value *model, const char *key)
 {
     const char *text = gt_settings_string(model, key);

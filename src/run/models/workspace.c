@@ -4,16 +4,10 @@
  * Two runs in one folder must not share it, so it is locked; the second run takes run_directory_2. The lock
  * is on the folder itself: no lock files stay behind, and it ends with the process. */
 #include "run/models/models.h"
-#include "base/log.h"
 #include "os/child.h"
 #include "os/paths.h"
-#include "output/file.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { FOLDERS_MAX = 1000, DEPTH_MAX = 6 };
 static const double clone_timeout_s = 1800;

@@ -8,10 +8,7 @@
 #include "run/plan/capture.h"
 #include "os/paths.h"
 
-#include <errno.h>
-#include <math.h>
 #include <signal.h>
-#include <unistd.h>
 
 /* ---- reading ---- */
 

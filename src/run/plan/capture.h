@@ -1,10 +1,8 @@
 /* A bounded capture: only a part of the run is recorded, by time, by steps or by regions that the program
  * marks; or a process that already runs is recorded for a while. Each profiler has options of its own for
  * this, or none. */
-#ifndef GT_RUN_PLAN_CAPTURE_H
-#define GT_RUN_PLAN_CAPTURE_H
+#pragma once
 
-#include "base/error.h"
 #include "os/shell_words.h"
 
 /* At most one of time, steps and region; zeros: everything is recorded. */
@@ -32,5 +30,3 @@ const char *gt_capture_missing(const gt_arg_list *options, const char *help);
 
 /* Whether the process exists; adds warnings about what usually keeps a profiler from attaching to it. */
 bool gt_capture_check_process(gt_arena *arena, int64_t pid, gt_arg_list *warnings, gt_error *error);
-
-#endif

@@ -7,9 +7,6 @@
 #include "os/paths.h"
 #include "output/file.h"
 
-#include <ctype.h>
-#include <unistd.h>
-
 /* ---- settings ---- */
 
 static bool is_json(gt_str text, gt_error *error)

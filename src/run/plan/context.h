@@ -1,10 +1,8 @@
 /* The context of a run: a JSON object that names tools and settings, read from a file, from the command line
  * or from the shipped configs. Values live in the arena and are never changed; functions return changed
  * copies. */
-#ifndef GT_RUN_PLAN_CONTEXT_H
-#define GT_RUN_PLAN_CONTEXT_H
+#pragma once
 
-#include "base/error.h"
 #include "json/values.h"
 
 /* ---- settings: values of a context ---- */
@@ -77,5 +75,3 @@ const char *gt_config_find(const char *path);
 
 /* Writes each config as NAME.json into a folder, which is created if it is missing. */
 bool gt_configs_write(const char *folder, gt_error *error);
-
-#endif

@@ -2,11 +2,8 @@
  * Dockerfiles may name their own ("# CONTEXT"), and ignores those that it does not know; so a misspelt "tols"
  * means a run without tools, which is only noticed when it is over. Here a key that is nearly a known one is
  * an error; another unknown one is a warning. */
-#include "base/log.h"
 #include "compat/nearest.h"
 #include "run/plan/context.h"
-
-#include <ctype.h>
 
 /* Every key that madengine or gputally reads. */
 static const char *const known[] = {

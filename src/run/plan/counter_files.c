@@ -16,14 +16,11 @@
  * The hardware has a number of registers per block (SQ, TCC, ...), so this gives as few passes as the fullest
  * block needs. A pass that has no room for one counter of a block is not asked for the next one of that
  * block; names begin with their block. */
-#include "base/number.h"
 #include "os/child.h"
 #include "os/paths.h"
 #include "run/plan/plan.h"
 
-#include <ctype.h>
 #include <time.h>
-#include <unistd.h>
 
 /* What rocprofv3-avail says about the first GPU of this machine. */
 typedef struct counter_info {

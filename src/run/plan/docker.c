@@ -5,9 +5,6 @@
 #include "os/paths.h"
 #include "run/plan/secrets.h"
 
-#include <ctype.h>
-#include <unistd.h>
-
 static const char *const common_options[] = {"--network",
                                              "host",
                                              "-u",

@@ -6,9 +6,6 @@
 #include "run/plan/plan.h"
 #include "os/paths.h"
 
-#include <errno.h>
-#include <sys/stat.h>
-
 enum { NAMES_MAX = 10000 };
 
 /* The path with another folder, if it is that folder or below it. */

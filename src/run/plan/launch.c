@@ -11,9 +11,6 @@
 #include "run/plan/launcher.h"
 #include "os/paths.h"
 
-#include <ctype.h>
-#include <sys/stat.h>
-
 enum { SCRIPT_MAX_BYTES = 1 << 20 };
 
 static const char runner_variable[] = "MAD_MULTI_NODE_RUNNER";

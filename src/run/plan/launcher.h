@@ -4,10 +4,8 @@
  * launcher.c knows the launchers: their names, the options that place the processes, and their variables.
  * launch.c decides how the user's command is started: by the launcher, or as it is because it starts the
  * launcher itself. */
-#ifndef GT_RUN_PLAN_LAUNCHER_H
-#define GT_RUN_PLAN_LAUNCHER_H
+#pragma once
 
-#include "base/error.h"
 #include "json/values.h"
 #include "os/shell_words.h"
 
@@ -74,5 +72,3 @@ typedef struct gt_launch {
 
 gt_launch gt_launch_plan(gt_arena *arena, const gt_distributed *distributed, const char *const *command,
                          size_t count);
-
-#endif

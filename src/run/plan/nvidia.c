@@ -6,7 +6,6 @@
 #include "os/paths.h"
 
 #include <glob.h>
-#include <unistd.h>
 
 /* ---- the two programs ---- */
 

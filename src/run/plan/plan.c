@@ -4,10 +4,6 @@
 #include "os/paths.h"
 #include "run/plan/secrets.h"
 
-#include <ctype.h>
-#include <math.h>
-#include <unistd.h>
-
 extern char **environ;
 
 /* ---- making the plan ---- */

@@ -7,8 +7,7 @@
  * gputally replaces become stages (stages.c). docker.c makes the docker command. plan.c puts it all together,
  * folders.c makes the folders before it is executed.
  */
-#ifndef GT_RUN_PLAN_PLAN_H
-#define GT_RUN_PLAN_PLAN_H
+#pragma once
 
 #include "json/writer.h"
 #include "run/plan/capture.h"
@@ -422,5 +421,3 @@ bool gt_stage_plan_rtl(gt_plan *plan, gt_profiler *profiler);
 bool gt_stage_plan_rpd(gt_plan *plan, const gt_arg_list *words, gt_profiler *profiler);
 /* Plans one sampler per start script among the pre-scripts. Returns false if its variables are invalid. */
 bool gt_stage_plan_samplers(gt_plan *plan, gt_error *error);
-
-#endif

@@ -4,9 +4,6 @@
 #include "run/plan/plan.h"
 #include "os/paths.h"
 
-#include <stdarg.h>
-#include <unistd.h>
-
 typedef struct planner {
     gt_arena *arena;
     const gt_profiler_place *place;

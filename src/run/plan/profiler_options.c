@@ -2,8 +2,6 @@
 #include "run/plan/plan.h"
 #include "os/paths.h"
 
-#include <ctype.h>
-
 /* ---- hardware counters ---- */
 
 static const gt_counter_file files[] = {

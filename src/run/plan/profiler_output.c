@@ -11,8 +11,6 @@
 #include "run/plan/plan.h"
 #include "os/paths.h"
 
-#include <ctype.h>
-
 enum { JOBS_MAX_BYTES = 1 << 20 };
 
 static const struct {

@@ -5,8 +5,6 @@
 #include "run/plan/secrets.h"
 #include "run/plan/context.h"
 
-#include <ctype.h>
-
 enum {
     WORDS_MAX = 16,         /* of one name; a secret's name is short */
     WORD_BYTES = 32,        /* longer words are cut, which no word of the lists is */

@@ -4,8 +4,7 @@
  * Everything that a run prints or leaves behind (plan, record, log, script) is masked. What needs the value
  * itself at run time gets it through the environment of the child, or through a file with mode 0600; never as
  * an argument, because every user of the machine sees the arguments of every process. */
-#ifndef GT_RUN_PLAN_SECRETS_H
-#define GT_RUN_PLAN_SECRETS_H
+#pragma once
 
 #include "json/values.h"
 #include "os/shell_words.h"
@@ -37,5 +36,3 @@ const char *gt_secrets_hide(gt_arena *arena, const gt_value *known, const char *
 gt_arg_list gt_secrets_hide_words(gt_arena *arena, const gt_value *known, const gt_arg_list *words);
 /* The variables, each "NAME=value". */
 gt_arg_list gt_secrets_hide_variables(gt_arena *arena, const gt_value *known, const gt_arg_list *variables);
-
-#endif

@@ -3,8 +3,6 @@
 #include "run/plan/plan.h"
 #include "os/paths.h"
 
-#include <ctype.h>
-
 static const struct {
     const char *script;
     gt_action_kind kind;

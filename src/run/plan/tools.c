@@ -1,8 +1,6 @@
 /* The built-in tools, and the stack of tools that a context requests. */
 #include "run/plan/plan.h"
 
-#include <ctype.h>
-
 /* ---- tools ---- */
 
 typedef struct tool_entry {

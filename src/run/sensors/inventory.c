@@ -4,7 +4,6 @@
 #include "os/paths.h"
 
 #include <glob.h>
-#include <math.h>
 
 typedef struct inventory_entry {
     gt_gpu_entry facts;

@@ -1,10 +1,8 @@
 /* Sensors of the management libraries of ROCm and NVIDIA: requests to the helper that loads them, which
  * answers in microseconds; the driver takes milliseconds. It ends with the program. */
-#include "base/log.h"
 #include "os/child.h"
 #include "run/sensors/sensors.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,12 +1,8 @@
 /* One thread per mode, woken at absolute times so that the period does not drift. Rows are appended to
  * FILE.part, where they remain after a crash. */
 #include "run/sensors/sensors.h"
-#include "base/log.h"
-#include "base/number.h"
 #include "os/clock.h"
 
-#include <errno.h>
-#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 

@@ -1,11 +1,8 @@
 /* Finds the GPUs and reads their power and memory from sysfs. */
 #include "run/sensors/sensors.h"
-#include "base/log.h"
 #include "os/paths.h"
 
 #include <glob.h>
-#include <limits.h>
-#include <math.h>
 #include <time.h>
 
 /* ---- GPUs ---- */

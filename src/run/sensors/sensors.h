@@ -1,6 +1,5 @@
 /* GPUs of this machine, their sensors, and a thread that samples power and memory while a command runs. */
-#ifndef GT_RUN_SENSORS_SENSORS_H
-#define GT_RUN_SENSORS_SENSORS_H
+#pragma once
 
 #include "base/memory.h"
 
@@ -145,5 +144,3 @@ typedef struct gt_sampler_result {
 
 /* Takes the last sample, ends the thread and renames the file to its final name. NULL is allowed. */
 gt_sampler_result gt_sampler_stop(gt_sampler *sampler, gt_arena *arena);
-
-#endif

@@ -4,9 +4,6 @@
 #include "output/file.h"
 #include "run/execute/execute.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
-
-#include <math.h>
 
 gt_nodes gt_nodes_read(gt_arena *arena, const char *folder, size_t count)
 {

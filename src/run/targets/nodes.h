@@ -1,8 +1,6 @@
 /* Records of the nodes of a job: what each node_N/gputally_run.json says, combined. */
-#ifndef GT_RUN_TARGETS_NODES_H
-#define GT_RUN_TARGETS_NODES_H
+#pragma once
 
-#include "base/error.h"
 #include "json/values.h"
 
 typedef struct gt_node {
@@ -29,5 +27,3 @@ bool gt_nodes_write(gt_arena *arena, const gt_nodes *nodes, const char *folder, 
 
 /* Writes a workbook with the sheet `nodes`: node, status, duration_s, performance, metric, energy_J. */
 bool gt_nodes_write_sheet(const gt_nodes *nodes, const char *path, gt_error *error);
-
-#endif

@@ -11,10 +11,6 @@
 #include "output/file.h"
 #include "run/plan/secrets.h"
 
-#include <ctype.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 /* ---- job script ---- */
 
 /* Defaults under the settings of the context, as in madengine: for every job, then for one or several nodes.

@@ -8,7 +8,6 @@
  * The first Ctrl-C ends the processes of the job with SIGTERM, so that the nodes collect what they have, and
  * waits for that; the second one cancels the job and leaves. A hang-up (a lost connection) leaves the job
  * alone. */
-#include "base/log.h"
 #include "os/clock.h"
 #include "os/paths.h"
 #include "output/file.h"
@@ -16,12 +15,8 @@
 #include "run/targets/slurm_job.h"
 #include "run/targets/targets.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* ---- the output of a job ---- */
 

@@ -1,10 +1,8 @@
 /* What is known about a SLURM job: asking SLURM for its state (slurm_queue.c) and that of the tasks of an
  * array (slurm_array.c), and waiting (slurm_wait.c). Used by
  * slurm_job.c and by sweeps. */
-#ifndef GT_RUN_TARGETS_SLURM_JOB_H
-#define GT_RUN_TARGETS_SLURM_JOB_H
+#pragma once
 
-#include "base/error.h"
 #include "json/values.h"
 
 #include <sys/types.h>
@@ -95,5 +93,3 @@ double gt_slurm_poll_s(void);
 /* Seconds until the next question: one at first, growing to half a minute, or those of the variable; longer
  * after questions without an answer. *pause_s is 0 at first. */
 double gt_slurm_next_pause(double *pause_s, int silences);
-
-#endif

@@ -11,8 +11,6 @@
 #include "os/shell_words.h"
 #include "run/plan/context.h"
 
-#include <ctype.h>
-
 extern char **environ;
 
 static const double call_timeout_s = 60;

@@ -1,7 +1,6 @@
 /* Where a command runs if not on this machine: as a SLURM job (slurm.c) or as a Kubernetes job
  * (kubernetes/), and the variables of launchers on several nodes (distributed.c). */
-#ifndef GT_RUN_TARGETS_TARGETS_H
-#define GT_RUN_TARGETS_TARGETS_H
+#pragma once
 
 #include "run/plan/plan.h"
 
@@ -46,5 +45,3 @@ bool gt_slurm_node_lines(const gt_distributed *launcher, const gt_value *setting
  * messages and returns false if the job could not be submitted or did not complete. *folder is where the
  * nodes' results are; NULL if the job was not submitted or not waited for. */
 bool gt_slurm_run(const gt_plan *plan, const gt_slurm *slurm, const char **folder);
-
-#endif

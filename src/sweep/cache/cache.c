@@ -5,10 +5,7 @@
 #include "index/build.h"
 #include "os/paths.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <sys/file.h>
-#include <unistd.h>
 
 /* ---- opening ---- */
 

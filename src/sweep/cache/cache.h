@@ -21,11 +21,8 @@
  * Is an input as it was? If there is an index of it, the index knows (index/index.h); otherwise its contents
  * are read. Nothing that is kept is trusted: a damaged file counts as a missing one. All functions accept a
  * NULL cache, which has nothing and keeps nothing. */
-#ifndef GT_SWEEP_CACHE_CACHE_H
-#define GT_SWEEP_CACHE_CACHE_H
+#pragma once
 
-#include "base/buffer.h"
-#include "base/log.h"
 #include "index/index.h"
 
 #include <pthread.h>
@@ -129,5 +126,3 @@ void gt_stamps_remove_unused(gt_sweep_cache *cache, const char *step);
  * when the step has nothing to do. `name` tells apart the files of different calls. */
 void gt_stamps_note_files(gt_sweep_cache *cache, const char *step, const char *name, const char *const *paths,
                           size_t count);
-
-#endif

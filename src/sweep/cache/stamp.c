@@ -15,10 +15,6 @@
 #include "os/paths.h"
 #include "output/file.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #define MAGIC "GTSTAMP2"
 enum { LARGEST_STAMP = 64 << 20, DEPTH_MAX = 8 };
 

@@ -3,11 +3,7 @@
 #include "sweep/compare/run_plots.h"
 #include "output/figure/figure.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
 #include "sweep/compare/plot_canvas.h"
-
-#include <ctype.h>
-#include <math.h>
 
 typedef struct all_runs {
     const char *const *labels; /* the first one is the baseline */

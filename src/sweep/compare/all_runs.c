@@ -1,9 +1,7 @@
 /* The baseline and several tests side by side: each run gets columns of its own, and rows are joined by type,
  * by rank, or by collective and size. */
 #include "sweep/compare/compare.h"
-#include "base/log.h"
 #include "schema/columns.h"
-#include "sweep/tables/tables.h"
 
 /* ---- joining ---- */
 

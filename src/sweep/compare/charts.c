@@ -2,8 +2,6 @@
 #include "sweep/compare/charts.h"
 #include "output/figure/figure.h"
 
-#include <math.h>
-
 enum { TEXT_MAX = 48, NUMBERED_BARS_MAX = 32, PANELS_PER_ROW = 4 };
 static const double INCHES_PER_BAR = 0.09, INCHES_PER_LINE = 0.28, INCHES_MAX = 100, SCALE = 0.78,
                     PANEL_SCALE = 0.6, GROUP_WIDTH = 0.8, HEADROOM = 0.18, NUMBER_POINTS = 90;

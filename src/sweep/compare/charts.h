@@ -2,8 +2,7 @@
  * zero, lines over ranks, and a map of types and ranks. What they show is up to the callers (run_plots.c).
  *
  * Values that are not finite are not drawn. Texts may be any bytes; long ones are cut. */
-#ifndef GT_SWEEP_COMPARE_CHARTS_H
-#define GT_SWEEP_COMPARE_CHARTS_H
+#pragma once
 
 #include "output/output.h"
 
@@ -62,5 +61,3 @@ typedef struct gt_change_map {
     const double *changes; /* row by row; NaN: none */
 } gt_change_map;
 bool gt_chart_map(const gt_change_map *map, const char *path, gt_output *output, gt_error *error);
-
-#endif

@@ -1,9 +1,6 @@
 /* Compares the summary sheets of two collective reports, which are combined in one. */
 #include "sweep/compare/compare.h"
-#include "base/log.h"
 #include "schema/columns.h"
-
-#include <math.h>
 
 enum { NAME, DTYPE, ELEMENTS, KEYS };
 static const gt_col KEY_COLUMNS[KEYS] = {GT_COL_COLLECTIVE_NAME, GT_COL_DTYPE, GT_COL_IN_MSG_NELEMS};

@@ -1,7 +1,5 @@
 /* The sheets of two runs below each other, and apart again; and how the sheets of these workbooks look. */
 #include "sweep/compare/compare.h"
-#include "base/log.h"
-#include "base/number.h"
 #include "output/output.h"
 #include "schema/columns.h"
 

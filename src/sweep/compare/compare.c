@@ -1,7 +1,5 @@
 /* `sweep compare`: the chain of steps from the reports of the runs to the sheets of all workbooks. */
 #include "sweep/compare/compare.h"
-#include "base/log.h"
-#include "output/output.h"
 
 enum { PAIR = 2 };
 

@@ -5,10 +5,8 @@
  * `sweep compare` is a chain of steps, each of which can also be run alone, on workbooks: sheets of each run,
  * combined, compared, final report. Between two steps numbers are rounded as if they had been written to a
  * workbook and read again, so that the chain gives the same numbers as the single steps. */
-#ifndef GT_SWEEP_COMPARE_COMPARE_H
-#define GT_SWEEP_COMPARE_COMPARE_H
+#pragma once
 
-#include "base/buffer.h"
 #include "sweep/setting_reports.h"
 
 /* How two runs are called in sheets. */
@@ -201,5 +199,3 @@ typedef struct gt_compared_sweep {
  * and shows a note in its place. */
 void gt_comparison_page(gt_buffer *page, const gt_compared_sweep *sweeps, size_t count, int64_t top,
                         const char *page_folder);
-
-#endif

@@ -3,8 +3,6 @@
 #include "sweep/compare/compare.h"
 #include "output/output.h"
 
-#include <ctype.h>
-
 /* The names of raw sheets; others are GPU_<name>_Raw and NCCL_<name>_Raw. */
 typedef struct renamed {
     gt_sheet from, to;

@@ -3,14 +3,10 @@
  * those of the Python script's page, so that scripts that look for them still work; the program moves its
  * parts into its sections. */
 #include "sweep/compare/compare.h"
-#include "base/log.h"
 #include "os/paths.h"
 #include "output/text.h"
 #include "page/page.h"
 #include "sweep/compare/spread.h"
-
-#include <limits.h>
-#include <sys/stat.h>
 
 static const char PLOTS_FOLDER[] = "tracelens_analysis/plots";
 enum { LARGEST_PLOT = 64 << 20, SWEEPS_A_ROW = 2 };

@@ -1,6 +1,5 @@
 /* Where plots are drawn, and what they take from sheets. */
 #include "sweep/compare/plot_canvas.h"
-#include "base/number.h"
 #include "schema/columns.h"
 
 /* The path of a file in the folder, which is now one of those that are drawn. The caller frees it. */

@@ -1,7 +1,6 @@
 /* What the plots of two runs (run_plots.c) and of all runs (all_plots.c) share: where they are drawn, how
  * sheets become numbers and names, and the charts of collectives. */
-#ifndef GT_SWEEP_COMPARE_PLOT_CANVAS_H
-#define GT_SWEEP_COMPARE_PLOT_CANVAS_H
+#pragma once
 
 #include "output/text.h"
 #include "sweep/compare/charts.h"
@@ -57,5 +56,3 @@ void gt_collective_names_free(gt_collective_names *names);
 /* One of the charts, with one bar per run and collective. */
 bool gt_canvas_draw_collectives(const gt_canvas *to, size_t index, const gt_collective_names *names,
                                 const gt_chart_run *runs, size_t run_count);
-
-#endif

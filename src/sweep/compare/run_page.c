@@ -1,7 +1,6 @@
 /* The page of compared runs: the plots, embedded, with a sentence on each. Title, headings, their order and
  * the alternative texts are those of the page of the scripts that gputally replaces. */
 #include "sweep/compare/run_plots.h"
-#include "base/log.h"
 #include "os/paths.h"
 
 enum { LARGEST_PLOT = 64 << 20, ROWS_MAX = 1000 };

@@ -2,14 +2,8 @@
  * Columns are found by their place next to columns with known names, because their own names contain labels,
  * which may be anything. */
 #include "sweep/compare/run_plots.h"
-#include "base/log.h"
-#include "base/map.h"
-#include "output/figure/figure.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
 #include "sweep/compare/plot_canvas.h"
-
-#include <math.h>
 
 static const uint32_t BASELINE_COLOUR = 0x3498db, TEST_COLOUR = 0xe67e22;
 

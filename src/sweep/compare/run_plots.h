@@ -1,6 +1,5 @@
 /* Plots and pages of compared runs. */
-#ifndef GT_SWEEP_COMPARE_RUN_PLOTS_H
-#define GT_SWEEP_COMPARE_RUN_PLOTS_H
+#pragma once
 
 #include "output/output.h"
 #include "output/text.h"
@@ -29,5 +28,3 @@ typedef struct gt_run_page {
 
 /* Appends an HTML document with the plots embedded. Fails if no plot can be read. */
 bool gt_run_page_make(gt_buffer *html, const gt_run_page *page, gt_error *error);
-
-#endif

@@ -1,10 +1,7 @@
 /* Where the folder of a run is, and where its reports are: below the run itself, or below the sweep that the
  * run is a setting of. */
 #include "sweep/compare/compare.h"
-#include "base/log.h"
 #include "os/paths.h"
-
-#include <limits.h>
 
 /* ---- the folder of a run ---- */
 

@@ -4,15 +4,12 @@
  * A sweep without the CSV file is shown by its plots alone, so a missing or empty file is no error. */
 #include "sweep/compare/spread.h"
 
-#include "base/log.h"
 #include "input/sheets/sheets.h"
 #include "os/paths.h"
 #include "page/words.h"
 #include "schema/page.h"
 #include "schema/sheets.h"
 #include "table/stats.h"
-
-#include <sys/stat.h>
 
 enum { ROWS_MAX = 50000, TILES_MAX = 5 };
 

@@ -1,6 +1,5 @@
 /* How much the times of GEMMs vary in one sweep, as data of pages (spread.c). */
-#ifndef GT_SWEEP_COMPARE_SPREAD_H
-#define GT_SWEEP_COMPARE_SPREAD_H
+#pragma once
 
 #include "json/writer.h"
 #include "sweep/gemm/gemm.h"
@@ -23,5 +22,3 @@ void gt_sweep_spread_facts(const gt_sweep_spread *spreads, const char *const *la
                            gt_buffer *json);
 /* Only the axes, as a key of an object. */
 void gt_sweep_spread_put_axes(gt_json_writer *w, const gt_sweep_spread *spreads, size_t count);
-
-#endif

@@ -4,11 +4,8 @@
  * page puts them in their places, with the words that matter between '*'. */
 #include "sweep/decide/decide.h"
 
-#include "base/memory.h"
 #include "os/shell_words.h"
 #include "sweep/record.h"
-
-#include <string.h>
 
 enum { NAMES_MAX = 6, MARKED_NAMES_MAX = 2, NAME_WIDTH_MAX = 80 };
 

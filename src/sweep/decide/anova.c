@@ -18,10 +18,7 @@
  * of the two, which then are no term. */
 #include "sweep/decide/decide.h"
 
-#include "base/memory.h"
 #include "table/distributions.h"
-
-#include <math.h>
 
 typedef struct term {
     size_t axes[2]; /* the second: SIZE_MAX of a main effect */

@@ -9,14 +9,6 @@
  * those without, whichever are more. */
 #include "sweep/decide/decide.h"
 
-#include "base/log.h"
-#include "base/memory.h"
-#include "base/number.h"
-
-#include <inttypes.h>
-#include <math.h>
-#include <stdlib.h>
-
 enum { WARNINGS_MAX = 20, RANKS_NAMED_MAX = 8 };
 
 void gt_rank_set_add(gt_rank_set *set, int64_t rank)

@@ -21,13 +21,8 @@
  * that run, the setting may be the best one. */
 #include "sweep/decide/decide.h"
 
-#include "base/memory.h"
-#include "base/number.h"
 #include "table/distributions.h"
 #include "table/stats.h"
-
-#include <math.h>
-#include <stdlib.h>
 
 /* ---- samples ---- */
 

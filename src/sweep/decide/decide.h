@@ -17,21 +17,13 @@
  *
  * Times are compared on a logarithmic scale: noise is a percentage of a time rather than a number of
  * microseconds, and a difference of logarithms is a ratio. */
-#ifndef GT_SWEEP_DECIDE_DECIDE_H
-#define GT_SWEEP_DECIDE_DECIDE_H
+#pragma once
 
-#include "base/buffer.h"
-#include "base/interner.h"
-#include "base/memory.h"
 #include "input/options.h"
 #include "sweep/cache/cache.h"
 #include "sweep/layout.h"
 #include "trace/pytorch/pytorch.h"
 #include "table/table_list.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 /* A claim may be wrong in 2 % of cases. Tests of a few runs with unequal noise are wrong more often than
  * their alpha (tests/sweep/simulate_sweeps.py), so that is smaller. */
@@ -369,5 +361,3 @@ const char *gt_decision_variable(const gt_sweep *sweep, const char *axis, gt_are
 /* The answer and all sheets as JSON (json.c). */
 void gt_decision_json(const gt_decision *decision, size_t baseline, const gt_table_list *tables,
                       gt_buffer *out);
-
-#endif

@@ -6,11 +6,6 @@
  * not used to compare settings, and effects are compared with the interactions. */
 #include "sweep/decide/decide.h"
 
-#include "base/memory.h"
-
-#include <math.h>
-#include <string.h>
-
 const char *const gt_spread_source_names[] = {"repeats", "steps", "ranks", "none"};
 
 /* The most measurements that any setting has of each kind. */

@@ -1,11 +1,7 @@
 /* The decision about a sweep as JSON, for scripts (docs/sweep.md describes it). */
 #include "sweep/decide/decide.h"
 
-#include "base/memory.h"
-#include "json/writer.h"
 #include "report/answers.h"
-
-#include <math.h>
 
 static const gt_sweep_config *config_of(const gt_decision *d, size_t setting)
 {

@@ -9,12 +9,7 @@
 #include "sweep/decide/decide.h"
 
 #include "analysis/collective/sheets.h"
-#include "base/image.h"
-#include "base/memory.h"
 #include "table/image.h"
-
-#include <inttypes.h>
-#include <math.h>
 
 enum { HAS_STEPS, HAS_COLLECTIVES, FLAGS };
 enum { EXPOSED, GEMM, STEPS, NUMBERS };

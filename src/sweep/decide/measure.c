@@ -3,17 +3,10 @@
 #include "sweep/decide/decide.h"
 
 #include "analysis/collective/sheets.h"
-#include "base/log.h"
-#include "base/map.h"
-#include "base/memory.h"
 #include "input/chrome/kineto.h"
 #include "input/files.h"
 #include "schema/columns.h"
 #include "table/stats.h"
-
-#include <inttypes.h>
-#include <math.h>
-#include <string.h>
 
 typedef struct task {
     size_t config;

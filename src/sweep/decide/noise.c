@@ -20,8 +20,6 @@
  * tests/sweep/simulate_sweeps.py counts how often claims are wrong, also with unequal noise. */
 #include "sweep/decide/decide.h"
 
-#include <math.h>
-
 /* The first two derivatives of the logarithm of the gamma function, for x > 0: by recurrence to where the
  * asymptotic series is exact enough. */
 static double digamma(double x)

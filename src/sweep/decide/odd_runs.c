@@ -7,13 +7,8 @@
  *     left_out                         false: too many runs of its setting are like this one */
 #include "sweep/decide/decide.h"
 
-#include "base/memory.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
 #include "sweep/record.h"
-
-#include <math.h>
-#include <string.h>
 
 /* What sweep.json says about a run; strings are empty where it says nothing. */
 typedef struct run_facts {

@@ -23,13 +23,8 @@
  * is demanded of outliers than in comparisons of given settings. */
 #include "sweep/decide/decide.h"
 
-#include "base/memory.h"
-#include "base/number.h"
 #include "table/distributions.h"
 #include "table/stats.h"
-
-#include <math.h>
-#include <stdlib.h>
 
 /* A first guess, in standard deviations; with selection, the fewer runs, the less is known about these. */
 static const double cut_at = 3, cut_at_per_run = 40;

@@ -30,13 +30,8 @@
  * bandwidth_by_size, one row per setting, collective and message size. outlier_runs: odd_runs.c. */
 #include "sweep/decide/decide.h"
 
-#include "base/memory.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
 #include "table/stats.h"
-
-#include <math.h>
-#include <stdlib.h>
 
 /* ---- cells ---- */
 

@@ -14,14 +14,9 @@
 #include "sweep/decide/decide.h"
 
 #include "analysis/collective/sheets.h"
-#include "base/map.h"
-#include "base/memory.h"
 #include "findings/schedule/schedule.h"
 #include "findings/shapes.h"
 #include "input/chrome/kineto.h"
-#include "trace/intervals.h"
-
-#include <math.h>
 
 static const double with_share = 0.5, without_share = 0.01;
 

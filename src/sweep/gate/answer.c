@@ -4,9 +4,6 @@
 
 #include "report/answers.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
-
-#include <math.h>
 
 enum { OLD, NEW, NAMES_MAX = 8, WIDTH_MAX = 120 };
 

@@ -11,10 +11,6 @@
  * tested on a linear scale, with its own noise. */
 #include "sweep/gate/gate.h"
 
-#include "table/stats.h"
-
-#include <math.h>
-
 const char *const gt_sweep_measure_names[GT_MEASURES] = {
     [GT_MEASURE_STEP] = "step_ms", [GT_MEASURE_EXPOSED] = "exposed_comm_ms",
     [GT_MEASURE_GEMM] = "gemm_ms", [GT_MEASURE_SLOWDOWN] = "gemm_slowdown",

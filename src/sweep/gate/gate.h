@@ -12,8 +12,7 @@
  *     gt_sweep_changes_find(&changes, &old_measures, &new_measures);
  *     gt_sweep_changes_add_sheets(&changes, &tables);
  *     gt_sweep_changes_free(&changes); */
-#ifndef GT_SWEEP_GATE_GATE_H
-#define GT_SWEEP_GATE_GATE_H
+#pragma once
 
 #include "analysis/compare/compare.h"
 #include "sweep/decide/decide.h"
@@ -177,5 +176,3 @@ void gt_sweep_answer_say(const gt_sweep_answer *answer, gt_buffer *text);
 #define GT_SWEEP_COMPARISON_SCHEMA "gputally-sweep-comparison/1"
 void gt_sweep_answer_json(const gt_sweep_answer *answer, gt_buffer *text);
 void gt_sweep_answer_markdown(const gt_sweep_answer *answer, gt_buffer *text);
-
-#endif

@@ -8,8 +8,6 @@
 #include "input/chrome/head.h"
 #include "sweep/record.h"
 
-#include <math.h>
-
 enum { OLD, NEW };
 
 /* ---- facts ---- */

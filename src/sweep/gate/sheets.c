@@ -14,9 +14,6 @@
 #include "sweep/gate/gate.h"
 
 #include "schema/columns.h"
-#include "schema/sheets.h"
-
-#include <math.h>
 
 enum { OLD, NEW };
 

@@ -1,7 +1,6 @@
 /* GEMMs whose kernel times vary: `sweep top` finds them in the reports of a sweep and writes their rows as
  * CSV; the other steps of this folder read these rows. */
-#ifndef GT_SWEEP_GEMM_GEMM_H
-#define GT_SWEEP_GEMM_GEMM_H
+#pragma once
 
 #include "output/output.h"
 #include "sweep/layout.h"
@@ -236,5 +235,3 @@ void gt_variance_plots_free(gt_variance_plots *plots);
  * 28, 42, 56 and 70 channels, and 0 if there is no row. */
 bool gt_variance_plots_draw(const gt_variance_rows *rows, const char *folder, int64_t dots_per_inch,
                             bool as_reference, gt_output *output, gt_error *error);
-
-#endif

@@ -1,13 +1,10 @@
 /* `sweep overlap`: reads the collectives of each setting once, per rank, then goes through the rows. Times
  * are added in milliseconds like the Python script does, so that the last digits are equal. */
 #include "sweep/gemm/gemm.h"
-#include "base/log.h"
 #include "base/many.h"
 #include "os/paths.h"
 #include "schema/columns.h"
 #include "sweep/setting_reports.h"
-
-#include <math.h>
 
 typedef struct collective {
     uint32_t name; /* string id; GT_STR_NONE: no name */

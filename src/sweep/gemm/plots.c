@@ -2,9 +2,6 @@
 #include "output/figure/figure.h"
 #include "sweep/gemm/gemm.h"
 
-#include <ctype.h>
-#include <math.h>
-
 static const char Y_LABEL[] = "Time Difference (us)";
 static const double VIOLIN_INCHES = 20.0 / 3; /* width of a panel */
 enum { LABEL_LETTERS = 24, NAME_BYTES = 64, PLOT_PANELS_MAX = 6 };

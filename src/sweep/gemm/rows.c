@@ -1,10 +1,6 @@
 /* The rows of the CSV file of `sweep top`: their cells, and the run that each belongs to. */
 #include "sweep/gemm/gemm.h"
-#include "base/number.h"
 #include "schema/columns.h"
-
-#include <ctype.h>
-#include <math.h>
 
 /* ---- cells ---- */
 

@@ -1,15 +1,12 @@
 /* `sweep timestamps`: finds the shortest and the longest instance of each GEMM kernel in the traces. */
 #include "sweep/gemm/gemm.h"
 #include "base/many.h"
-#include "base/number.h"
 #include "base/progress.h"
 #include "input/chrome/kineto.h"
 #include "input/files.h"
 #include "schema/columns.h"
 #include "sweep/cache/cache.h"
 #include "table/stats.h"
-
-#include <math.h>
 
 /* ---- timestamps ---- */
 

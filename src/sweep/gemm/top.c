@@ -2,17 +2,13 @@
  * of the reports and sorted again. */
 #include "sweep/gemm/gemm.h"
 #include "base/guard.h"
-#include "base/log.h"
 #include "base/many.h"
-#include "base/number.h"
 #include "compat/number.h"
 #include "os/paths.h"
 #include "schema/columns.h"
 #include "sweep/record.h"
 #include "sweep/setting_reports.h"
 #include "table/stats.h"
-
-#include <math.h>
 
 /* The columns of the result that sheets do not have, after those of the axes. */
 enum { RANK, KERNEL_NAME, TIME_MIN, TIME_MAX, TIME_DIFF, LONGEST, OWN_COLUMNS };

@@ -1,12 +1,8 @@
 /* `sweep plot`: groups the time differences by each axis and by rank, and prints their statistics. */
-#include "base/log.h"
-#include "base/number.h"
 #include "os/paths.h"
 #include "schema/columns.h"
 #include "sweep/gemm/gemm.h"
 #include "table/stats.h"
-
-#include <math.h>
 
 enum { PAIRS_MAX = 1000000, WARNINGS_MAX = 10 }; /* combinations of the values of two axes */
 static const double LONGEST_US = 1e15; /* thirty years: longer values are not times between two kernels */

@@ -4,8 +4,6 @@
 #include "schema/columns.h"
 #include "schema/page.h"
 
-#include <math.h>
-
 enum { OLD, NEW };
 
 static void set(gt_table *table, gt_col name, size_t row, double value)

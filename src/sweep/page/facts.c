@@ -4,9 +4,6 @@
 
 #include "page/words.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
-
-#include <math.h>
 
 enum { TILES_MAX = 5 };
 

@@ -6,8 +6,7 @@
  *     changes.c    changes between sweeps: table and sentence
  *
  * The pages of `sweep html` are others: they replace those of a script (sweep/compare/page.c). */
-#ifndef GT_SWEEP_PAGE_PAGE_H
-#define GT_SWEEP_PAGE_PAGE_H
+#pragma once
 
 #include "sweep/compare/spread.h"
 #include "sweep/gate/gate.h"
@@ -59,5 +58,3 @@ gt_name_index gt_name_index_settings(const gt_decision *decision);
 gt_name_index gt_name_index_runs(const gt_decision *decision);
 size_t gt_name_index_find(const gt_name_index *index, gt_str name); /* SIZE_MAX: none */
 void gt_name_index_free(gt_name_index *index);
-
-#endif

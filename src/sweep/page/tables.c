@@ -7,11 +7,7 @@
 #include "page/words.h"
 #include "schema/columns.h"
 #include "schema/page.h"
-#include "schema/sheets.h"
 #include "table/distributions.h"
-#include "table/stats.h"
-
-#include <math.h>
 
 enum { CELLS_MAX = 4096, GEMMS_MAX = 40, BANDWIDTH_ROWS_MAX = 40000 };
 

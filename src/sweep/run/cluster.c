@@ -4,11 +4,8 @@
  * it, too. The first Ctrl-C cancels the arrays and waits for the tasks to record their end; the second one
  * leaves. A hang-up (a lost connection) leaves the tasks alone; -s finds them again. */
 #include "sweep/run/cluster.h"
-#include "base/log.h"
 #include "os/clock.h"
 #include "os/paths.h"
-#include "run/plan/context.h"
-#include "run/plan/secrets.h"
 
 #include <poll.h>
 

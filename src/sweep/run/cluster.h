@@ -4,8 +4,7 @@
  * submit.c: writes the list of tasks and the script, and submits the arrays. task_plan.c: reads what a task
  * runs, and task.c runs it on a node. watch.c: asks SLURM what the tasks do, and records how those ended that
  * could not do so themselves. cluster.c: puts it together. */
-#ifndef GT_SWEEP_RUN_CLUSTER_H
-#define GT_SWEEP_RUN_CLUSTER_H
+#pragma once
 
 #include "run/targets/slurm_job.h"
 #include "sweep/run/steps.h"
@@ -83,5 +82,3 @@ bool gt_watch_look(gt_watch *watch, double grace_s);
 bool gt_watch_is_over(const gt_watch *watch);
 /* Cancels all arrays. */
 void gt_watch_cancel(gt_watch *watch);
-
-#endif

@@ -5,9 +5,6 @@
 #include "output/file.h"
 #include "sweep/run/run.h"
 
-#include <errno.h>
-#include <sys/stat.h>
-
 static const char *const outputs[] = {"torch_profiler", "rocprof_traces", "run_output.log"};
 
 /* What an earlier run has left would be taken for that of this one: names of traces differ from run to run.

@@ -1,8 +1,6 @@
 /* Parses axes from option values and enumerates the points of the grid. */
 #include "sweep/run/run.h"
 
-#include <ctype.h>
-
 static const char WHOLE_NUMBERS[] = "0123456789";
 
 /* ---- lists of values ---- */

@@ -5,9 +5,6 @@
 #include "output/file.h"
 #include "run/plan/secrets.h"
 
-#include <ctype.h>
-#include <unistd.h>
-
 /* ---- command of a point ---- */
 
 static const char *const REFERENCE_COMMAND[] = {"torchrun",   "--nproc_per_node",

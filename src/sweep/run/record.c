@@ -7,10 +7,6 @@
 #include "run/plan/secrets.h"
 #include "sweep/record.h"
 
-#include <ctype.h>
-#include <stdarg.h>
-#include <sys/stat.h>
-
 static bool was_run(const gt_run_outcome *outcome)
 {
     return !outcome->is_skipped && outcome->status != GT_RUN_PENDING;

@@ -4,8 +4,7 @@
  * grid.c: axes, values and points. plan.c: the command, environment and folder of a point, and the shipped
  * job files for rocprofv3. more.c: more runs of some settings. runner.c: runs the points. record.c: the
  * summary and sweep.json. session.c: what they run on. */
-#ifndef GT_SWEEP_RUN_RUN_H
-#define GT_SWEEP_RUN_RUN_H
+#pragma once
 
 #include "os/shell_words.h"
 #include "sweep/layout.h"
@@ -260,5 +259,3 @@ void gt_run_session_free(gt_run_session *session);
 void gt_run_outputs(const char *folder, size_t *files, uint64_t *bytes);
 /* Whether sweep.json says that the run ended well, and nothing of its output is missing since. */
 bool gt_run_is_whole(const struct gt_sweep_record *record, const gt_run_point *point);
-
-#endif

@@ -1,6 +1,5 @@
 /* The loop over the points of a sweep. Lines of the log that scripts look for are those of the reference
  * script. */
-#include "os/child.h"
 #include "os/clock.h"
 #include "os/paths.h"
 #include "output/file.h"
@@ -8,11 +7,8 @@
 #include "sweep/run/cluster.h"
 #include "sweep/run/slots.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/file.h>
-#include <unistd.h>
 
 /* ---- signals: os/child.c passes them on to the running command; this flag stops the sweep ---- */
 

@@ -4,9 +4,6 @@
 #include "os/clock.h"
 #include "sweep/run/steps.h"
 
-#include <math.h>
-#include <stdarg.h>
-
 static const char *const TONES[] = {"", "\033[0;32m", "\033[1;33m", "\033[0;31m"};
 static const char RESET[] = "\033[0m";
 

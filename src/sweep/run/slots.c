@@ -2,7 +2,6 @@
  * when its pipe of orders is closed, and gets SIGTERM from the kernel if this program is killed. */
 #include "sweep/run/slots.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>

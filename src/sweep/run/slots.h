@@ -1,8 +1,7 @@
 /* Several runs of a sweep at once: each slot is a process that runs one command at a time, with GPUs of its
  * own. A process can watch only one command (os/child.h), so each slot needs its own; this one keeps the log
  * and the record. */
-#ifndef GT_SWEEP_RUN_SLOTS_H
-#define GT_SWEEP_RUN_SLOTS_H
+#pragma once
 
 #include "sweep/run/run.h"
 
@@ -39,5 +38,3 @@ bool gt_slots_are_busy(const gt_slots *slots);
 void gt_slots_signal(gt_slots *slots, int number);
 /* Ends the processes, which must be idle. */
 void gt_slots_end(gt_slots *slots);
-
-#endif

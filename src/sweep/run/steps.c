@@ -1,6 +1,5 @@
 /* Which runs are skipped, and what is recorded. */
 #include "sweep/run/steps.h"
-#include "base/log.h"
 #include "os/clock.h"
 #include "os/paths.h"
 #include "output/file.h"

@@ -1,8 +1,7 @@
 /* One call of `sweep run`: what those share that run its points: runner.c, one after another or in slots, and
  * cluster.c, as a job array. steps.c: which runs are skipped, and what is recorded; runner_log.c: what is
  * printed and logged. */
-#ifndef GT_SWEEP_RUN_STEPS_H
-#define GT_SWEEP_RUN_STEPS_H
+#pragma once
 
 #include "json/writer.h"
 #include "sweep/record.h"
@@ -62,5 +61,3 @@ bool gt_runner_write_whole(const char *path, gt_buffer *text, gt_error *error);
 bool gt_runner_write_private(const char *path, gt_buffer *text, gt_error *error);
 /* The same for a JSON document, which gets its line break; frees the writer. */
 bool gt_runner_write_json(const char *path, gt_json_writer *document, gt_error *error);
-
-#endif

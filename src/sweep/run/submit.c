@@ -1,6 +1,5 @@
 /* Submits points as a job array. The order of the tasks is that of the runs: SLURM starts tasks of an array
  * in the order of their numbers. */
-#include "base/log.h"
 #include "os/clock.h"
 #include "os/paths.h"
 #include "output/file.h"
@@ -8,10 +7,7 @@
 #include "run/targets/targets.h"
 #include "sweep/run/cluster.h"
 
-#include <errno.h>
 #include <sys/random.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 typedef struct submitter {
     gt_runner *r;

@@ -1,13 +1,9 @@
 /* A task on a node: runs the command of its point like a run here, and writes how it ended to a file of its
  * own (tasks.h). The first task on each node also describes the machine. */
-#include "base/log.h"
 #include "os/clock.h"
 #include "os/paths.h"
 #include "run/execute/execute.h"
 #include "sweep/run/cluster.h"
-
-#include <fcntl.h>
-#include <unistd.h>
 
 typedef struct task_run {
     gt_arena *arena;

@@ -7,7 +7,6 @@
  *
  * A task that wrote that it was interrupted may be started again by SLURM (preempted, requeued): it is not
  * over while it is in the queue. */
-#include "base/log.h"
 #include "os/clock.h"
 #include "sweep/run/cluster.h"
 

@@ -1,10 +1,7 @@
 /* `sweep comms`: rows are collected in the order of the files, then sorted by operation and setting.
  * Columns have the type that pandas gives them: integer if all files have integers. */
 #include "sweep/tables/tables.h"
-#include "base/number.h"
 #include "schema/columns.h"
-
-#include <math.h>
 
 /* The columns of the result; marked: columns of the sheet. */
 static const struct {

@@ -2,7 +2,6 @@
  * the settings side by side. */
 #include "sweep/tables/tables.h"
 #include "analysis/rocprof/sheets.h"
-#include "base/log.h"
 #include "base/many.h"
 #include "input/rocprof/rocprof.h"
 #include "os/paths.h"

@@ -1,6 +1,5 @@
 /* One table for all settings of a sweep: GPU timelines, collectives, hardware counters. */
-#ifndef GT_SWEEP_TABLES_TABLES_H
-#define GT_SWEEP_TABLES_TABLES_H
+#pragma once
 
 #include "input/options.h"
 #include "sweep/setting_reports.h"
@@ -60,5 +59,3 @@ gt_table *gt_sweep_comms_settings(const gt_table *all);
  * be read. */
 bool gt_sweep_counter_tables(const gt_sweep *sweep, const gt_read_options *read, gt_interner *strings,
                              gt_table_list *tables, gt_error *error);
-
-#endif

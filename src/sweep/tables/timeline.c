@@ -2,11 +2,8 @@
  * settings. */
 #include "sweep/tables/tables.h"
 #include "base/guard.h"
-#include "base/log.h"
 #include "schema/columns.h"
 #include "table/stats.h"
-
-#include <math.h>
 
 static const double ZERO_STAND_IN = 1e-10; /* in geometric means */
 

@@ -6,15 +6,6 @@
  * c. This file builds the lines event by event, as the viewer does, and only counts their events. */
 #include "trace/jax/jax.h"
 
-#include "base/memory.h"
-#include "base/buffer.h"
-
-#include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 typedef enum derived_line {
     MODULES,
     NAME_SCOPES,

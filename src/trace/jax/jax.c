@@ -1,12 +1,6 @@
 /* The events of a JAX profile: their order, their kinds, and questions about one of them. */
 #include "trace/jax/jax.h"
 
-#include "base/memory.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 gt_jax *gt_jax_new(void)
 {
     gt_jax *trace = gt_alloc_zero(1, sizeof *trace);
@@ -19,11 +13,9 @@ void gt_jax_free(gt_jax *trace)
     if (!trace) return;
     gt_interner_free(trace->strings);
     gt_arena_free(&trace->arena);
-    void *owned[] = {trace->gpus,   trace->lines,       trace->ops,       trace->records, trace->start_ps,
-                     trace->dur_ps, trace->correlation, trace->launch_us, trace->name,    trace->line,
-                     trace->op,     trace->flags,       trace->products,  trace->group,   trace->scope,
-                     trace->kind,   trace->waits};
-    for (size_t i = 0; i < GT_LENGTH(owned); i++) gt_free(owned[i]);
+    gt_free_all(trace->gpus, trace->lines, trace->ops, trace->records, trace->start_ps, trace->dur_ps,
+                trace->correlation, trace->launch_us, trace->name, trace->line, trace->op, trace->flags,
+                trace->products, trace->group, trace->scope, trace->kind, trace->waits);
     gt_free(trace);
 }
 
@@ -111,8 +103,7 @@ void gt_jax_find_kinds(gt_jax *trace)
         if (*kind == UNKNOWN) *kind = (uint8_t)kind_of(stream, gt_jax_name(trace, i));
         trace->kind[i] = is_stream[trace->line[i]] ? *kind : GT_JAX_OTHER;
     }
-    gt_free(of_name);
-    gt_free(is_stream);
+    gt_free_all(of_name, is_stream);
 }
 
 /* ---- columns ---- */
@@ -214,8 +205,7 @@ static void sort_gpu(gt_jax *trace, const gt_jax_gpu *gpu)
         for (size_t i = 0; i < count; i++) memcpy(moved + i * size, items + order[i] * size, size);
         memcpy(items + gpu->begin * size, moved, count * size);
     }
-    gt_free(moved);
-    gt_free(order);
+    gt_free_all(moved, order);
 }
 
 void gt_jax_sort_events(gt_jax *trace)

@@ -1,15 +1,9 @@
 /* A JAX profile: what ran on the GPUs, as columns, and what the compiler recorded about each op.
  *
  * Events are in the order of their ids: by GPU, then thread, then start, then longest first. */
-#ifndef GT_TRACE_JAX_JAX_H
-#define GT_TRACE_JAX_JAX_H
+#pragma once
 
-#include "base/interner.h"
-#include "base/map.h"
-#include "base/memory.h"
-
-#include <stdbool.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #define GT_JAX_NONE UINT32_MAX
 
@@ -210,5 +204,3 @@ void gt_gpu_stream_free(gt_gpu_stream *stream);
 
 /* Index of the first event that starts at or after a time. */
 size_t gt_gpu_stream_from(const gt_gpu_stream *stream, double start_us);
-
-#endif

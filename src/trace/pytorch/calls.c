@@ -4,13 +4,6 @@
  * range of that array. */
 #include "trace/pytorch/calls.h"
 
-#include "base/memory.h"
-#include "base/team.h"
-#include "trace/rows.h"
-
-#include <stdlib.h>
-#include <string.h>
-
 /* ---- launches by number ---- */
 
 /* The launches of one call are neighbours. Calls use(c, number, first, count) for the calls in the tree whose
@@ -101,9 +94,7 @@ void gt_calls_free(gt_calls *c)
     if (!c) return;
     gt_free(c->row_of);
     gt_row_set_free(&c->launching);
-    gt_free(c->begins);
-    gt_free(c->links);
-    gt_free(c);
+    gt_free_all(c->begins, c->links, c);
 }
 
 /* ---- children ---- */
@@ -197,8 +188,7 @@ static void find_callers_before(void *context, size_t begin, size_t end)
         if (r->open_count && n == r->open[0]) continue; /* others read it now, and it has its caller */
         s->callers[n] = open;
     }
-    gt_free(r->without);
-    gt_free(r->open);
+    gt_free_all(r->without, r->open);
 }
 
 uint32_t *gt_calls_callers(const gt_calls *c)

@@ -3,11 +3,9 @@
  *
  * gt_calls is built once from the preorder numbers and the launches. Then every question about a subtree is
  * one about a range of numbers. */
-#ifndef GT_TRACE_PYTORCH_CALLS_H
-#define GT_TRACE_PYTORCH_CALLS_H
+#pragma once
 
 #include "trace/pytorch/pytorch.h"
-#include "trace/row_set.h"
 #include "trace/rows.h"
 
 typedef struct gt_calls {
@@ -73,5 +71,3 @@ static inline uint32_t gt_gradient_function(const gt_gradients *gradients, uint3
 
 /* Appends the autograd events of an op and of all events below it. */
 void gt_gradients_add_below(const gt_gradients *gradients, uint32_t row, gt_row_list *list);
-
-#endif

@@ -2,10 +2,6 @@
  * whose events are numbered by start on each thread. */
 #include "trace/pytorch/capture.h"
 
-#include "base/memory.h"
-
-#include <stdlib.h>
-
 /* ---- windows ---- */
 
 static bool is_runtime_named(const gt_linked_view *trace, uint32_t row, const char *part)
@@ -39,8 +35,7 @@ gt_graph_window *gt_graph_windows_find(const gt_linked_view *trace, size_t *coun
     }
     for (size_t i = 0; i < found; i++)
         if (windows[i].end_us >= windows[i].start_us) windows[whole++] = windows[i];
-    gt_free(bounds.items);
-    gt_free(open);
+    gt_free_all(bounds.items, open);
     *count = whole;
     return windows;
 }
@@ -140,9 +135,7 @@ static void place_events(reader *r, double start_us)
         if (r->trace->kind[row] == GT_KIND_CPU_OP && gt_pytorch_cpu_op_above(r->trace, row) == GT_NO_EVENT)
             GT_PUSH(g->op_roots, g->op_root_count, r->root_capacity, event);
     }
-    gt_free(starts);
-    gt_free(order);
-    gt_free(nested);
+    gt_free_all(starts, order, nested);
 }
 
 gt_captured_graph gt_captured_graph_read(const gt_calls *calls, const gt_graph_window *window,
@@ -156,15 +149,12 @@ gt_captured_graph gt_captured_graph_read(const gt_calls *calls, const gt_graph_w
     for (size_t i = 0; with_outside && i < outside.count; i++) add_event(&r, outside.items[i], 0);
     add_below(&r);
     place_events(&r, window->start_us);
-    gt_free(inner.items);
-    gt_free(outside.items);
+    gt_free_all(inner.items, outside.items);
     return r.graph;
 }
 
 void gt_captured_graph_free(gt_captured_graph *graph)
 {
-    gt_free(graph->events);
-    gt_free(graph->calls);
-    gt_free(graph->op_roots);
+    gt_free_all(graph->events, graph->calls, graph->op_roots);
     *graph = (gt_captured_graph){0};
 }

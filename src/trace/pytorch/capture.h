@@ -6,8 +6,7 @@
  *       aten::mm
  *         hipLaunchKernel        a call of the graph; args.kernel names its kernel (GT_EVENT_LAUNCHED)
  *     hipStreamEndCapture        where it ends */
-#ifndef GT_TRACE_PYTORCH_CAPTURE_H
-#define GT_TRACE_PYTORCH_CAPTURE_H
+#pragma once
 
 #include "trace/pytorch/calls.h"
 
@@ -48,5 +47,3 @@ typedef struct gt_captured_graph {
 gt_captured_graph gt_captured_graph_read(const gt_calls *calls, const gt_graph_window *window,
                                          bool with_outside);
 void gt_captured_graph_free(gt_captured_graph *graph);
-
-#endif

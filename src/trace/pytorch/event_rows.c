@@ -2,12 +2,8 @@
  * together. */
 #include "trace/pytorch/event_rows.h"
 
-#include "base/memory.h"
-#include "base/team.h"
 #include "trace/pytorch/pytorch.h"
 #include "trace/rows.h"
-
-#include <string.h>
 
 typedef struct selection {
     const uint8_t *kind; /* NULL: `wanted` decides */
@@ -56,9 +52,7 @@ static uint32_t *select_rows(selection *s, size_t end, size_t *count)
     }
     s->all = gt_alloc(*count * sizeof *s->all);
     gt_parallel_each(ranges, copy_range, s);
-    gt_free(s->listed);
-    gt_free(s->counts);
-    gt_free(s->places);
+    gt_free_all(s->listed, s->counts, s->places);
     return s->all;
 }
 

@@ -1,11 +1,8 @@
 /* Selecting rows of a trace on all threads of the team. The results are in order of the rows, whatever the
  * number of threads. */
-#ifndef GT_TRACE_PYTORCH_EVENT_ROWS_H
-#define GT_TRACE_PYTORCH_EVENT_ROWS_H
+#pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 /* The rows below `end` whose kind has its bit in `kinds` (1u << GT_KIND_KERNEL | ...). The caller frees them.
  */
@@ -22,5 +19,3 @@ bool gt_holds_for_all(size_t end, bool (*holds)(const void *context, size_t i), 
 /* to[i] = from[rows[i]] for i below `count`. */
 void gt_gather_u32(uint32_t *to, const uint32_t *from, const uint32_t *rows, size_t count);
 void gt_gather_times(double *to, const double *from, const uint32_t *rows, size_t count);
-
-#endif

@@ -1,7 +1,6 @@
 /* What a GPU event does, and which of several calls launched it. */
 #include "trace/pytorch/gpu_events.h"
 
-#include "base/memory.h"
 #include "trace/copy_names.h"
 
 /* ---- types ---- */

@@ -1,8 +1,6 @@
 /* What a GPU event does, and which of several calls launched it. */
-#ifndef GT_TRACE_PYTORCH_GPU_EVENTS_H
-#define GT_TRACE_PYTORCH_GPU_EVENTS_H
+#pragma once
 
-#include "base/map.h"
 #include "trace/id_slots.h"
 #include "trace/pytorch/pytorch.h"
 
@@ -53,5 +51,3 @@ void gt_launch_calls_add(gt_launch_calls *calls, int64_t id, uint64_t group, uin
 /* The row of the call, GT_NO_EVENT if there is none. */
 uint32_t gt_launch_calls_find(const gt_launch_calls *calls, int64_t id, uint64_t group, uint8_t gpu_kind);
 void gt_launch_calls_free(gt_launch_calls *calls);
-
-#endif

@@ -7,15 +7,6 @@
  * lengths are summed up by event in a Fenwick tree. */
 #include "trace/pytorch/gpu_ranges.h"
 
-#include "base/memory.h"
-#include "base/number.h"
-#include "base/team.h"
-#include "trace/rows.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* ---- counts ---- */
 
 /* The first of the ascending `values` that is at least `least`. */
@@ -70,8 +61,7 @@ gt_gpu_range gt_gpu_range_below(const gt_calls *c, uint32_t row)
 
 void gt_gpu_rows_free(gt_gpu_rows *list)
 {
-    gt_free(list->rows);
-    gt_free(list->order);
+    gt_free_all(list->rows, list->order);
     *list = (gt_gpu_rows){0};
 }
 
@@ -215,8 +205,7 @@ static void sweep_free(sweep *s)
 {
     gt_free(s->times);
     bit_set_free(&s->begins);
-    gt_free(s->last_of);
-    gt_free(s->sums);
+    gt_free_all(s->last_of, s->sums);
 }
 
 static size_t place_of(const sweep *s, int64_t time)
@@ -295,9 +284,7 @@ void gt_gpu_ranges_busy(const gt_gpu_rows *list, const gt_gpu_range *ranges, siz
                 (gt_busy){ldexp((double)length, -unit.shift), fractions[range.begin] == fractions[range.end]};
         }
     }
-    gt_free(order);
-    gt_free(begins);
-    gt_free(fractions);
+    gt_free_all(order, begins, fractions);
     sweep_free(&s);
 }
 

@@ -4,8 +4,7 @@
  * each other have up to n * n / 2 events together. Usually each range is short, and going through it is the
  * fastest way. If the ranges are long together, these functions answer all questions in one pass over the
  * list instead, in time n * log(n). */
-#ifndef GT_TRACE_PYTORCH_GPU_RANGES_H
-#define GT_TRACE_PYTORCH_GPU_RANGES_H
+#pragma once
 
 #include "trace/pytorch/calls.h"
 
@@ -51,5 +50,3 @@ void gt_gpu_ranges_first(const gt_gpu_rows *list, const uint8_t *wanted, const g
 /* How long at least one GPU event was running, of those launched by each of these events or below it. Uses
  * all threads. */
 void gt_busy_below(const gt_calls *calls, const uint32_t *rows, size_t count, gt_busy *busy);
-
-#endif

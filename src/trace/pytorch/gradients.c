@@ -1,14 +1,9 @@
 /* Gradients: which autograd event computes the gradient of which op. Both have the same sequence number.
  *
  * All that is known about a sequence number is kept by its slot. */
-#include "base/memory.h"
 #include "trace/id_slots.h"
 #include "trace/pytorch/calls.h"
 #include "trace/pytorch/state.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 typedef struct gradient_search {
     gt_gradients *gradients;
@@ -104,9 +99,7 @@ static void find_gradients(gradient_search *s)
     gt_row_list numbers = gt_rows_where(s->trace->numbered, has_gradient, g);
     g->numbers = numbers.items;
     g->count = numbers.count;
-    gt_free(s->autograd);
-    gt_free(s->latest_us);
-    gt_free(s->op);
+    gt_free_all(s->autograd, s->latest_us, s->op);
 }
 
 gt_gradients *gt_gradients_link(const gt_calls *calls)
@@ -127,10 +120,7 @@ gt_gradients *gt_gradients_link(const gt_calls *calls)
 void gt_gradients_free(gt_gradients *g)
 {
     if (!g) return;
-    gt_free(g->forward_of);
-    gt_free(g->backward_of);
-    gt_free(g->numbers);
-    gt_free(g);
+    gt_free_all(g->forward_of, g->backward_of, g->numbers, g);
 }
 
 void gt_gradients_add_below(const gt_gradients *g, uint32_t row, gt_row_list *list)

@@ -5,10 +5,7 @@
  * Python functions, only count in the uids. */
 #include "trace/pytorch/graft.h"
 
-#include "base/memory.h"
 #include "trace/pytorch/tree_parts.h"
-
-#include <stdlib.h>
 
 typedef struct new_row {
     uint32_t name, launch;
@@ -150,8 +147,7 @@ void gt_graft_add(gt_graft_list *list, const gt_graft *graft)
     }
     add_row(&list->launches, graft->launch);
     add_row(&list->graphs, rows[0]);
-    gt_free(needed);
-    gt_free(rows);
+    gt_free_all(needed, rows);
 }
 
 /* ---- all of them ---- */
@@ -258,12 +254,7 @@ size_t gt_graft_finish(gt_graft_list *list)
     size_t launches = list->launches.count;
     if (launches) make_changes(list);
     gt_store_writer_free(list->writer);
-    gt_free(list->rows);
-    gt_free(list->callees.items);
-    gt_free(list->roots.items);
-    gt_free(list->launches.items);
-    gt_free(list->graphs.items);
-    gt_free(list->links);
-    gt_free(list);
+    gt_free_all(list->rows, list->callees.items, list->roots.items, list->launches.items, list->graphs.items,
+                list->links, list);
     return launches;
 }

@@ -11,8 +11,7 @@
  * What is put in has the time of the launch, and the process and thread of the capture. Its uids continue
  * those of the trace: event i of a graph by start has the uid base + i. Ops that are put in are visited as
  * late roots unless the launch is below an op, whose time they are. */
-#ifndef GT_TRACE_PYTORCH_GRAFT_H
-#define GT_TRACE_PYTORCH_GRAFT_H
+#pragma once
 
 #include "trace/pytorch/capture.h"
 
@@ -53,5 +52,3 @@ size_t gt_graft_finish(gt_graft_list *list);
 
 /* The trace's string of a capture's string; adds it. */
 uint32_t gt_graft_name(const gt_graft *graft, gt_interner *strings, uint32_t id);
-
-#endif

@@ -2,13 +2,8 @@
  * no lists (tree_edit.c): all later numbers grow by the number of ops before them. */
 #include "trace/pytorch/graph_ops.h"
 
-#include "base/memory.h"
 #include "trace/pytorch/state.h"
 #include "trace/pytorch/tree_edit.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 static void append_ops(gt_pytorch_state *trace, const gt_graph_op_list *list)
 {
@@ -56,8 +51,7 @@ static void number_ops(gt_pytorch_state *trace, const gt_graph_op_list *list, ui
         trace->preorder[first + i] = launch + place[i];
         trace->subtree_end[first + i] = launch + place[i] + 1;
     }
-    gt_free(before);
-    gt_free(place);
+    gt_free_all(before, place);
 }
 
 /* Ops that are below no other op are visited last. */
@@ -102,8 +96,7 @@ static void link_kernels(gt_pytorch_state *trace, const gt_graph_op_list *list, 
             if (trace->parent[gpu] == list->ops[i].launch) trace->parent[gpu] = op;
         }
     trace->link_count = kept;
-    gt_free(op_of);
-    gt_free(is_moved);
+    gt_free_all(op_of, is_moved);
 }
 
 /* ---- all of it ---- */

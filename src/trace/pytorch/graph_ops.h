@@ -9,8 +9,7 @@
  *                                      silu
  *
  * The ops begin with their launch and have no duration, because the host did not run them. */
-#ifndef GT_TRACE_PYTORCH_GRAPH_OPS_H
-#define GT_TRACE_PYTORCH_GRAPH_OPS_H
+#pragma once
 
 #include "trace/pytorch/pytorch.h"
 
@@ -34,5 +33,3 @@ typedef struct gt_graph_op_list {
 /* Adds the ops, in the order of the list. At most once per trace. GPU events that are not linked to the
  * launch of their op stay as they are. */
 void gt_tree_add_graph_ops(gt_pytorch_linked *trace, const gt_graph_op_list *list);
-
-#endif

@@ -2,9 +2,6 @@
  * and then the rows get the numbers of the merged lanes. */
 #include "trace/pytorch/lanes.h"
 
-#include "base/map.h"
-#include "base/memory.h"
-#include "base/team.h"
 #include "trace/events.h"
 #include "trace/rows.h"
 
@@ -108,8 +105,7 @@ gt_event_lanes gt_event_lanes_read(const gt_store *store)
     s.found.width = width_for(s.found.count);
     s.found.rows = gt_alloc(rows * s.found.width);
     gt_parallel_ranges(rows, GT_ROWS_GRAIN, number_rows, &s);
-    gt_free(s.ranges);
-    gt_free(s.indexes);
+    gt_free_all(s.ranges, s.indexes);
     return s.found;
 }
 
@@ -155,7 +151,6 @@ void gt_event_lanes_append(gt_event_lanes *lanes, size_t rows, const gt_lane_ids
 
 void gt_event_lanes_free(gt_event_lanes *lanes)
 {
-    gt_free(lanes->ids);
-    gt_free(lanes->rows);
+    gt_free_all(lanes->ids, lanes->rows);
     *lanes = (gt_event_lanes){0};
 }

@@ -9,8 +9,7 @@
  *
  * Lanes are in the order of their first rows, and no two have the same process and thread: rows that have the
  * same lane are of the same thread, and others are not. */
-#ifndef GT_TRACE_PYTORCH_LANES_H
-#define GT_TRACE_PYTORCH_LANES_H
+#pragma once
 
 #include "trace/store.h"
 
@@ -44,5 +43,3 @@ static inline gt_lane_ids gt_lane_ids_of(const gt_event_lanes *lanes, size_t row
 {
     return lanes->ids[gt_lane_of(lanes, row)];
 }
-
-#endif

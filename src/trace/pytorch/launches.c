@@ -15,16 +15,9 @@
  * ranks they are those of the process from which flow events lead to the device, else of the only process
  * that uses the id, else of the process with the device's own process id. If none of that decides, the GPU
  * event is not linked. */
-#include "base/map.h"
-#include "base/memory.h"
-#include "base/team.h"
-#include "trace/id_slots.h"
 #include "trace/rows.h"
 #include "trace/pytorch/gpu_events.h"
 #include "trace/pytorch/state.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 /* The kinds of common ids, each with a number space of its own. */
 typedef enum id_kind {
@@ -216,8 +209,7 @@ static void copy_kept(void *context, size_t begin, size_t end)
 
 static void use_links(gt_pytorch_state *trace, uint32_t *runtime, uint32_t *gpu, size_t count)
 {
-    gt_free(trace->link_runtime);
-    gt_free(trace->link_gpu);
+    gt_free_all(trace->link_runtime, trace->link_gpu);
     trace->link_runtime = runtime;
     trace->link_gpu = gpu;
     trace->link_count = count;
@@ -247,9 +239,7 @@ static void drop_links(finder *f)
     l.gpu = gt_alloc(l.kept.count * sizeof *l.gpu);
     gt_parallel_ranges(l.kept.count, GT_ROWS_GRAIN, copy_kept, &l);
     use_links(trace, l.runtime, l.gpu, l.kept.count);
-    gt_free(l.weights);
-    gt_free(l.best);
-    gt_free(l.kept.items);
+    gt_free_all(l.weights, l.best, l.kept.items);
 }
 
 /* ---- 2. GPU events without a link ---- */
@@ -490,9 +480,7 @@ static void finder_free(finder *f)
     }
     gt_map_free(&f->group_of);
     gt_launch_calls_free(&f->calls);
-    gt_free(f->gpu.items);
-    gt_free(f->found);
-    gt_free(f->launches);
+    gt_free_all(f->gpu.items, f->found, f->launches);
 }
 
 void gt_pytorch_correct_launches(gt_pytorch_linked *linked)

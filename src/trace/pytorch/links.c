@@ -12,17 +12,9 @@
  * Graph launches have no flow events: they launch all GPU events with their id.
  *
  * These are the rules of TraceLens; launches.c links what they miss. */
-#include "base/log.h"
-#include "base/map.h"
-#include "base/memory.h"
-#include "base/team.h"
-#include "trace/id_slots.h"
 #include "trace/rows.h"
 #include "trace/pytorch/gpu_events.h"
 #include "trace/pytorch/state.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 enum { SHARED_LINKS_MAX = 1 << 24 }; /* see add_link */
 
@@ -275,18 +267,12 @@ void gt_state_find_links(gt_pytorch_state *trace)
     l.slots = gt_id_slots_new(trace->count, ids_of_gpu_events, &l);
     index_flows(&l);
     note_owners(&l);
-    gt_free(l.flow_process);
-    gt_free(l.flow_thread);
-    gt_free(l.has_start);
-    gt_free(l.flow_end);
+    gt_free_all(l.flow_process, l.flow_thread, l.has_start, l.flow_end);
     gt_store_free(trace->flow_events);
     trace->flow_events = NULL;
     index_graphs(&l);
     make_links(&l);
-    gt_free(l.target);
-    gt_free(l.is_graph);
-    gt_free(l.graph_begin);
-    gt_free(l.graph_rows);
+    gt_free_all(l.target, l.is_graph, l.graph_begin, l.graph_rows);
     gt_id_slots_free(&l.slots);
 }
 

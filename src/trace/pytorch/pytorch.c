@@ -2,18 +2,7 @@
  * processes and threads. Also the ownership of all stages, and questions that need only events. */
 #include "trace/pytorch/state.h"
 
-#include "base/buffer.h"
-#include "base/log.h"
-#include "base/map.h"
-#include "base/memory.h"
-#include "base/number.h"
-#include "base/team.h"
 #include "trace/rows.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-#include <strings.h>
 
 struct gt_tracks {
     gt_map names; /* from (process, thread) to an index in items */
@@ -186,15 +175,13 @@ gt_memory_events gt_memory_events_unpack(const gt_store *store, const gt_interne
         e.allocated[e.count] = e.allocated[row];
         e.reserved[e.count++] = e.reserved[row];
     }
-    gt_free(names);
-    gt_free(types);
+    gt_free_all(names, types);
     return e;
 }
 
 void gt_memory_events_free(gt_memory_events *e)
 {
-    void *arrays[] = {e->start_us, e->process, e->device, e->allocated, e->reserved};
-    for (size_t i = 0; i < GT_LENGTH(arrays); i++) gt_free(arrays[i]);
+    gt_free_all(e->start_us, e->process, e->device, e->allocated, e->reserved);
     *e = (gt_memory_events){0};
 }
 
@@ -313,11 +300,9 @@ void gt_pytorch_use_communication(gt_pytorch_linked *trace, const gt_comm_kernel
 
 static void state_free(gt_pytorch_state *state)
 {
-    void *arrays[] = {state->kind,      state->name,       state->start_us,     state->dur_us,
-                      state->integral,  state->parent,     state->preorder,     state->subtree_end,
-                      state->recompute, state->grafted,    state->link_runtime, state->link_gpu,
-                      state->extra,     state->late_roots, state->graph_sources};
-    for (size_t i = 0; i < GT_LENGTH(arrays); i++) gt_free(arrays[i]);
+    gt_free_all(state->kind, state->name, state->start_us, state->dur_us, state->integral, state->parent,
+                state->preorder, state->subtree_end, state->recompute, state->grafted, state->link_runtime,
+                state->link_gpu, state->extra, state->late_roots, state->graph_sources);
     gt_event_lanes_free(&state->lanes);
     gt_store_free(state->frames);
     gt_store_free(state->memory);
@@ -325,8 +310,7 @@ static void state_free(gt_pytorch_state *state)
     gt_ancestors_free(&state->ops_above);
     gt_map_free(&state->owners);
     gt_map_free(&state->tracks->names);
-    gt_free(state->tracks->items);
-    gt_free(state->tracks);
+    gt_free_all(state->tracks->items, state->tracks);
     gt_store_free(state->store);
     gt_store_free(state->flow_events);
     gt_interner_free(state->strings);
@@ -466,8 +450,7 @@ static annotations list_annotations(const gt_event_view *trace, bool (*is_wanted
 
 static void annotations_free(annotations *a)
 {
-    gt_free(a->rows);
-    gt_free(a->latest_end_us);
+    gt_free_all(a->rows, a->latest_end_us);
 }
 
 static uint32_t annotation_of(const gt_event_view *trace, const annotations *a, uint32_t row, uint32_t none)

@@ -19,10 +19,8 @@
  *
  * An event is a row: an index into the arrays, in file order. Events that no sheet needs are not kept, so a
  * row is not the event's position in the file; that is its uid (gt_event_uid). */
-#ifndef GT_TRACE_PYTORCH_PYTORCH_H
-#define GT_TRACE_PYTORCH_PYTORCH_H
+#pragma once
 
-#include "base/error.h"
 #include "trace/ancestors.h"
 #include "trace/collective_names.h"
 #include "trace/communication.h"
@@ -342,5 +340,3 @@ gt_busy gt_busy_time(const gt_event_view *events, const uint32_t *rows, size_t c
  * event has such a name. */
 uint32_t *gt_events_find_annotations(const gt_event_view *events, const char *const *prefixes, size_t count,
                                      bool (*is_preferred)(gt_str name));
-
-#endif

@@ -2,10 +2,8 @@
  *
  * All three stages share one gt_pytorch_state and differ in which of its fields are filled. Code in this
  * folder writes to these arrays; everybody else reads them through the view, which gt_state_publish sets. */
-#ifndef GT_TRACE_PYTORCH_STATE_H
-#define GT_TRACE_PYTORCH_STATE_H
+#pragma once
 
-#include "base/map.h"
 #include "trace/pytorch/pytorch.h"
 
 enum { GT_NO_OWNER = GT_STR_NONE };
@@ -93,5 +91,3 @@ uint8_t *gt_name_set_with_prefix(const gt_interner *strings, const char *prefix)
 
 /* Finds ops_above, again after parents have changed. */
 void gt_state_find_ops_above(gt_pytorch_state *state);
-
-#endif

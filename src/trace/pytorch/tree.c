@@ -10,14 +10,8 @@
  *       [ b         ]   [ d   ]        b  1      3
  *         [ c   ]                      c  2      3
  *                                      d  3      4 */
-#include "base/map.h"
-#include "base/memory.h"
-#include "base/team.h"
 #include "trace/rows.h"
 #include "trace/pytorch/state.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- rows by thread ----
  *
@@ -228,8 +222,7 @@ static void nest_rows(gt_pytorch_state *trace)
     gt_parallel_each(TREE_ARRAYS, allocate_array, trace);
     thread_rows threads = rows_by_thread(trace);
     nest_threads(trace, &threads);
-    gt_free(threads.rows);
-    gt_free(threads.ends);
+    gt_free_all(threads.rows, threads.ends);
     gt_state_find_ops_above(trace);
 }
 

@@ -2,13 +2,7 @@
  * children (tree_parts.h). */
 #include "trace/pytorch/tree_edit.h"
 
-#include "base/memory.h"
 #include "trace/pytorch/tree_parts.h"
-#include "trace/pytorch/state.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- new rows ---- */
 
@@ -206,9 +200,7 @@ size_t gt_tree_edit_finish(gt_tree_edit *e)
         gt_child_lists_free(&e->lists);
         gt_state_publish(trace);
     }
-    gt_free(e->changes);
-    gt_free(e->moved);
-    gt_free(e);
+    gt_free_all(e->changes, e->moved, e);
     return added;
 }
 
@@ -342,7 +334,5 @@ void gt_tree_strip_sglang_numbers(gt_pytorch_linked *linked)
         bool in_tree = gt_kind_is_host(trace->kind[row]) || trace->parent[row] != GT_NO_EVENT;
         if (in_tree && stripped[trace->name[row]]) trace->name[row] = stripped[trace->name[row]];
     }
-    gt_free(wanted);
-    gt_free(first);
-    gt_free(stripped);
+    gt_free_all(wanted, first, stripped);
 }

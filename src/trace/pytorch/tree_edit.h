@@ -4,8 +4,7 @@
  * There are two ways to add ops. gt_tree_edit is for our own analyses (pseudo_ops.c): each call wraps events
  * in one new op, and the result is a tree by construction. gt_tree_rewire is for changes that an extension
  * computed in another process: it takes any parents and children and checks them. */
-#ifndef GT_TRACE_PYTORCH_TREE_EDIT_H
-#define GT_TRACE_PYTORCH_TREE_EDIT_H
+#pragma once
 
 #include "trace/pytorch/pytorch.h"
 
@@ -82,5 +81,3 @@ void gt_tree_rename(gt_pytorch_linked *trace, uint32_t row, uint32_t name);
 /* Removes the numbers that sglang's profiler appends to the names of ops, which change from run to run:
  * sglang_profiler::gemm_17 and sglang_profiler::gemm_18 both become sglang_profiler::gemm. */
 void gt_tree_strip_sglang_numbers(gt_pytorch_linked *trace);
-
-#endif

@@ -10,10 +10,7 @@
  *     c [2,3)  d [3,4)           b: c               n: b    b: c       b [2,4)  c [3,4)  d [4,5) */
 #include "trace/pytorch/tree_parts.h"
 
-#include "base/memory.h"
 #include "trace/pytorch/calls.h"
-
-#include <string.h>
 
 /* ---- lists of children ---- */
 
@@ -58,12 +55,7 @@ gt_child_lists gt_child_lists_new(const gt_linked_view *trace, size_t rows)
 
 void gt_child_lists_free(gt_child_lists *l)
 {
-    gt_free(l->caller);
-    gt_free(l->first);
-    gt_free(l->last);
-    gt_free(l->previous);
-    gt_free(l->next);
-    gt_free(l->roots.items);
+    gt_free_all(l->caller, l->first, l->last, l->previous, l->next, l->roots.items);
 }
 
 /* Numbers the subtree of a root in preorder. It follows the lists instead of recursing, because a broken

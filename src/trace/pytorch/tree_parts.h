@@ -1,7 +1,6 @@
 /* What the changes to a call tree share: the tree as lists of children, and room for more rows. Only
  * src/trace/pytorch includes this. */
-#ifndef GT_TRACE_PYTORCH_TREE_PARTS_H
-#define GT_TRACE_PYTORCH_TREE_PARTS_H
+#pragma once
 
 #include "trace/pytorch/state.h"
 #include "trace/rows.h"
@@ -33,5 +32,3 @@ void gt_child_lists_number(const gt_child_lists *lists, gt_pytorch_state *trace)
  * recompute, grafted and extra. */
 void gt_state_resize(gt_pytorch_state *trace, size_t count);
 void gt_state_add_late_root(gt_pytorch_state *trace, uint32_t row);
-
-#endif

@@ -2,15 +2,6 @@
  * columns that only Nsight Systems fills. */
 #include "trace/rocprof/rocprof.h"
 
-#include "base/buffer.h"
-#include "base/memory.h"
-
-#include <ctype.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-#include <strings.h>
-
 const gt_store_column gt_graph_columns[GT_GRAPH_COLUMNS] = {
     [GT_GRAPH_START] = {GT_STORE_INT, 0},   [GT_GRAPH_END] = {GT_STORE_INT, 0},
     [GT_GRAPH_PROCESS] = {GT_STORE_INT, 0}, [GT_GRAPH_AGENT] = {GT_STORE_INT, 0},

@@ -2,8 +2,6 @@
  * and numbers of processes that exist, and values of enums. */
 #include "trace/rocprof/rocprof.h"
 
-#include "base/memory.h"
-
 enum {
     RUN_WANTED,
     RUN_INIT_NS,

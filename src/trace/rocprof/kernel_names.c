@@ -5,13 +5,6 @@
  * table, others by binary search. A hash map could be made slow by the choice of ids; this cannot. */
 #include "trace/rocprof/rocprof.h"
 
-#include "base/memory.h"
-#include "base/number.h"
-#include "base/team.h"
-
-#include <stdlib.h>
-#include <string.h>
-
 typedef struct kernel_name {
     int64_t kernel_id;
     size_t order; /* in the file */
@@ -33,8 +26,7 @@ struct gt_kernel_names {
 void gt_kernel_names_free(struct gt_kernel_names *names)
 {
     if (!names) return;
-    gt_free(names->items);
-    gt_free(names->places);
+    gt_free_all(names->items, names->places);
     gt_map_free(&names->uses);
     gt_map_free(&names->ids);
     gt_free(names);
@@ -115,12 +107,7 @@ int64_t gt_kernel_names_add(gt_rocprof *run, uint32_t text, gt_kernel_use use)
     return *id;
 }
 
-static int by_id_then_order(const void *a, const void *b)
-{
-    const kernel_name *x = a, *y = b;
-    if (x->kernel_id != y->kernel_id) return x->kernel_id < y->kernel_id ? -1 : 1;
-    return x->order < y->order ? -1 : x->order > y->order;
-}
+GT_ORDER_BY(by_id_then_order, kernel_name, GT_UP(kernel_id) GT_UP(order))
 
 /* A table of ids, unless it would be much larger than the list. */
 static void make_places(struct gt_kernel_names *names)

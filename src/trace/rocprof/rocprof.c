@@ -1,12 +1,6 @@
 /* A rocprofv3 run: column types, writers, durations, and merging one run into another. */
 #include "trace/rocprof/rocprof.h"
 
-#include "base/memory.h"
-#include "base/team.h"
-
-#include <stdlib.h>
-#include <string.h>
-
 const gt_store_column gt_dispatch_columns[GT_DISPATCH_COLUMNS] = {
     [GT_DISPATCH_KERNEL_ID] = {GT_STORE_INT, GT_NO_KERNEL_ID},
     [GT_DISPATCH_START] = {GT_STORE_INT, 0},
@@ -396,8 +390,7 @@ int64_t *gt_rocprof_durations(const gt_store *store, size_t start_column, size_t
         size_t bad = find_overflow(starts, ends, count);
         gt_fail(error, "%s %zu: from %lld to %lld ns: total duration overflows 63 bits of nanoseconds", what,
                 bad + 1, (long long)starts[bad], (long long)ends[bad]);
-        gt_free(starts);
-        gt_free(ends);
+        gt_free_all(starts, ends);
     }
     gt_free(totals);
     return durations;

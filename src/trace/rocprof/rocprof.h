@@ -6,11 +6,8 @@
  * Dispatches and the times of copies are always read; the rest only if requested (GT_WANT_...), so that a
  * plain report needs little memory. A run may have several processes: columns ..._PROCESS are indexes into
  * gt_rocprof.process. */
-#ifndef GT_TRACE_ROCPROF_ROCPROF_H
-#define GT_TRACE_ROCPROF_ROCPROF_H
+#pragma once
 
-#include "base/error.h"
-#include "base/map.h"
 #include "base/team.h"
 #include "trace/communication.h"
 #include "trace/store.h"
@@ -406,5 +403,3 @@ bool gt_kernel_names_load(gt_rocprof *run, const gt_image *image);
 
 /* Accepts NULL. */
 void gt_rocprof_free(gt_rocprof *run);
-
-#endif

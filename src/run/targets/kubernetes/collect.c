@@ -4,16 +4,11 @@
  * They are fetched as a compressed tar archive through `kubectl exec`, not with `kubectl cp`: that leaves out
  * links, and hard links become empty files, while a profiler's folder has both. Compression also tells
  * whether the archive is whole. */
-#include "base/log.h"
 #include "os/paths.h"
 #include "output/file.h"
 #include "run/targets/kubernetes/follow.h"
 #include "run/targets/kubernetes/parts.h"
 #include "run/targets/nodes.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <unistd.h>
 
 enum { FETCH_TRIES = 3 };
 static const double short_call_s = 120, fetch_s = 24 * 3600.0;

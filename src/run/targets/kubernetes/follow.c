@@ -2,7 +2,6 @@
  * them, and a question that fails is asked again. A pod's output is followed from when its container has
  * started (kubectl.c). */
 #include "run/targets/kubernetes/follow.h"
-#include "base/log.h"
 #include "os/clock.h"
 
 static const double default_poll_s = 5, call_timeout_s = 90;

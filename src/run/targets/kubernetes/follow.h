@@ -1,6 +1,5 @@
 /* Following a job until it is over, and the pod for the results until it is ready. */
-#ifndef GT_RUN_TARGETS_KUBERNETES_FOLLOW_H
-#define GT_RUN_TARGETS_KUBERNETES_FOLLOW_H
+#pragma once
 
 #include "run/targets/kubernetes/kubectl.h"
 #include "run/targets/kubernetes/kubernetes.h"
@@ -29,5 +28,3 @@ void gt_kube_follow(gt_kube_session *session, const gt_kubernetes *job, gt_kube_
 
 /* Waits until the pod for the results is ready. */
 bool gt_kube_await_collector(gt_kube_session *session, const gt_kubernetes *job, gt_error *error);
-
-#endif

@@ -2,11 +2,9 @@
  * pod, and a pipe to which the signal handler writes. Output of pods is requested with time stamps, which are
  * not shown: a connection that breaks off is resumed after the last line. */
 #include "run/targets/kubernetes/kubectl.h"
-#include "base/log.h"
 #include "os/child.h"
 #include "os/clock.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>

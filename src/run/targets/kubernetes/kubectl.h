@@ -1,8 +1,6 @@
 /* Running kubectl: single calls, and the output of pods, which is shown while calls and pauses last. */
-#ifndef GT_RUN_TARGETS_KUBERNETES_KUBECTL_H
-#define GT_RUN_TARGETS_KUBERNETES_KUBECTL_H
+#pragma once
 
-#include "base/error.h"
 #include "os/shell_words.h"
 
 typedef struct gt_kube_tail gt_kube_tail;
@@ -50,5 +48,3 @@ bool gt_kube_tail_is_running(const gt_kube_tail *tail);
 bool gt_kube_tail_is_complete(const gt_kube_tail *tail);
 /* For a pod that has ended now: what ended before may have broken off, and is not complete. */
 void gt_kube_tail_reopen(gt_kube_tail *tail);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Results are on a claim, because that outlives a pod, also one that was evicted or whose node was lost. They
  * are fetched through a small pod that mounts the claim once the job is over. */
-#ifndef GT_RUN_TARGETS_KUBERNETES_KUBERNETES_H
-#define GT_RUN_TARGETS_KUBERNETES_KUBERNETES_H
+#pragma once
 
 #include "run/plan/plan.h"
 
@@ -44,5 +43,3 @@ bool gt_kubernetes_write(gt_kubernetes *objects, gt_error *error);
 /* Submits the objects, shows the output of the pods, collects their results into results_dir/node_N, and
  * removes the objects unless they are to be kept. Prints messages; false if the run failed. */
 bool gt_kubernetes_run(const gt_plan *plan, gt_kubernetes *objects, bool keep);
-
-#endif

@@ -1,17 +1,14 @@
 /* The objects of a run, as YAML: names, settings, and all objects but those with pods (pods.c). Every value
  * from a context is written as a quoted JSON string, which is valid YAML too, so a value cannot change the
  * structure of the file, and a number that must be a string stays one. */
-#include "base/log.h"
 #include "json/string.h"
 #include "os/paths.h"
 #include "output/file.h"
 #include "run/plan/secrets.h"
 #include "run/targets/kubernetes/parts.h"
 
-#include <ctype.h>
 #include <sys/random.h>
 #include <time.h>
-#include <unistd.h>
 
 /* Of a ConfigMap's or Secret's data, minus some for keys. The name of the job: a pod's host name, with
  * an index of five digits, must not exceed 63 letters, nor must NAME-results. */

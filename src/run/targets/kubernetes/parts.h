@@ -1,6 +1,5 @@
 /* Shared by the files that make the objects: the writer of YAML, line by line, and the parts of pods. */
-#ifndef GT_RUN_TARGETS_KUBERNETES_PARTS_H
-#define GT_RUN_TARGETS_KUBERNETES_PARTS_H
+#pragma once
 
 #include "run/targets/kubernetes/kubernetes.h"
 #include "run/targets/targets.h"
@@ -65,5 +64,3 @@ const gt_value *gt_kube_embed(gt_arena *arena, const char *workdir, const gt_val
                               gt_kube_files *files, gt_error *error);
 /* Adds a file; its path in a pod. */
 const char *gt_kube_add_file(gt_arena *arena, gt_kube_files *files, const char *name, const char *text);
-
-#endif
