@@ -3,6 +3,7 @@
 
 import {clear, element, onceAFrame, svg} from './dom.js';
 import {thousands} from './format.js';
+import {tooltip} from './tooltip.js';
 
 // ---- drawing ----
 
@@ -122,11 +123,13 @@ export function announcer() {
 }
 
 // Arrow keys go from mark to mark of a chart that has the focus, Enter chooses, Escape leaves.
-//   count(): how many;  show(index): -1 for none;  choose(index);  back(): Escape without a mark
+//   count(): how many;  show(index): -1 for none (the tooltip is hidden);  choose(index);
+//   back(): Escape without a mark
 export function followMarks(node, {count, show, choose, back}) {
   let at = -1;
   const go = (next) => {
     at = next;
+    if (at < 0) tooltip.hide();
     show(at);
   };
   node.addEventListener('keydown', (event) => {

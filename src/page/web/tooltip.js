@@ -40,19 +40,34 @@ export const tooltip = {
     box.style.transform = `translate(${Math.round(left)}px, ${Math.round(top)}px)`;
   },
 
+  // The same at a place in a node.
+  showIn(node, content, x, y) {
+    const box = node.getBoundingClientRect();
+    this.show(content, box.left + x, box.top + y);
+  },
+
   hide() {
     if (tooltipNode) tooltipNode.hidden = true;
   },
 
-  // Shows what the function returns (null: nothing) while the pointer or the focus is on the element.
+  // Shows what the function says about each move of the pointer on the element (null: nothing).
+  follow(node, makeContent) {
+    node.addEventListener('pointermove', (event) => {
+      const content = makeContent(event);
+      if (content) this.show(content, event.clientX, event.clientY);
+      else this.hide();
+    });
+    node.addEventListener('pointerleave', () => this.hide());
+  },
+
+  // The same also while the focus is on the element.
   attach(node, makeContent) {
     const showAt = (x, y) => {
       const content = makeContent();
       if (content) this.show(content, x, y);
       else this.hide();
     };
-    node.addEventListener('pointermove', (event) => showAt(event.clientX, event.clientY));
-    node.addEventListener('pointerleave', () => this.hide());
+    this.follow(node, () => makeContent());
     node.addEventListener('focus', () => {
       if (!node.matches(':focus-visible')) return;
       const box = node.getBoundingClientRect();

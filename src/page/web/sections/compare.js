@@ -174,8 +174,7 @@ class Waterfall {
       next && svg('line', {class: 'joint', x1: x(row.to), x2: x(row.to), y1: middle + WATERFALL_BAR / 2,
         y2: middle + WATERFALL_ROW - WATERFALL_BAR / 2}),
       svg('text', {class: 'amount', x: to + 8, y: middle + 4}, isStep ? time(row.ns) : signed(time, row.ns)));
-    node.addEventListener('pointermove', (event) => tooltip.show(this.describe(row), event.clientX, event.clientY));
-    node.addEventListener('pointerleave', () => tooltip.hide());
+    tooltip.follow(node, () => this.describe(row));
     node.addEventListener('click', () => this.choose(i));
     return node;
   }
@@ -206,10 +205,7 @@ class Waterfall {
   focus(at) {
     const nodes = [...this.picture.querySelectorAll('.waterfall-row')];
     nodes.forEach((node, i) => node.classList.toggle('focused', i === at));
-    if (at < 0) {
-      tooltip.hide();
-      return;
-    }
+    if (at < 0) return;
     const row = this.rows[at];
     const place = nodes[at].querySelector('.fall').getBoundingClientRect();
     tooltip.show(this.describe(row), place.left, place.bottom);

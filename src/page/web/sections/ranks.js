@@ -149,8 +149,7 @@ class HeatMap {
   listen() {
     const draw = onceAFrame(() => this.draw());
     this.page.state.on(['theme', 'ranks.rank'], draw);
-    this.canvas.addEventListener('pointermove', (event) => this.point(event));
-    this.canvas.addEventListener('pointerleave', () => tooltip.hide());
+    tooltip.follow(this.canvas, (event) => this.point(event));
     this.canvas.addEventListener('click', (event) => this.open(this.cellAt(event)?.row));
     followMarks(this.canvas, {count: () => this.ranks.length, show: (at) => this.focus(at),
       choose: (at) => this.open(at)});
@@ -264,8 +263,7 @@ class HeatMap {
   point(event) {
     const cell = this.cellAt(event);
     this.canvas.classList.toggle('clickable', Boolean(cell && this.steps.get('page', cell.row)));
-    if (cell) tooltip.show(this.describe(cell), event.clientX, event.clientY);
-    else tooltip.hide();
+    return cell && this.describe(cell);
   }
 
   describe({row, column}) {
@@ -287,13 +285,8 @@ class HeatMap {
 
   focus(at) {
     this.page.state.set({'ranks.rank': at < 0 ? null : this.ranks[at]});
-    if (at < 0) {
-      tooltip.hide();
-      return;
-    }
-    const place = this.canvas.getBoundingClientRect();
-    tooltip.show(this.describe({row: at, column: -1}),
-      place.left + HEAT_LEFT, place.top + HEAT_TOP + (at + 1) * this.high);
+    if (at < 0) return;
+    tooltip.showIn(this.canvas, this.describe({row: at, column: -1}), HEAT_LEFT, HEAT_TOP + (at + 1) * this.high);
     this.announcer.say(`rank ${this.ranks[at]} waits ${time(this.steps.get('wait_ns', at))}, comes last ` +
       `${thousands(this.steps.get('last', at))} times`);
   }
@@ -414,8 +407,7 @@ class BusChart {
     this.box = element('div', {class: 'chart bus-chart'}, this.axes, this.canvas);
     this.legend = element('div', {});
     body.append(element('h3', {}, 'Bus bandwidth by message size'), this.box, this.legend);
-    this.canvas.addEventListener('pointermove', (event) => this.point(event));
-    this.canvas.addEventListener('pointerleave', () => tooltip.hide());
+    tooltip.follow(this.canvas, (event) => this.point(event));
     page.state.on(['theme'], onceAFrame(() => this.draw()));
     watchWidth(this.box, () => this.draw());
   }
@@ -455,12 +447,8 @@ class BusChart {
     const distance = ({size, speed}) => Math.hypot(this.x(size) - left, this.y(speed) - top);
     const near = this.points.reduce((best, point) =>
       (best === null || distance(point) < distance(best) ? point : best), null);
-    if (!near || distance(near) > 12) tooltip.hide();
-    else {
-      tooltip.show(tipContent(near.name, [['size', bytes(near.size)],
-        ['bus bandwidth', `${significant(near.speed)} GB/s`],
-        ['row of the sheet', thousands(near.row)]]), event.clientX, event.clientY);
-    }
+    return near && distance(near) <= 12 && tipContent(near.name, [['size', bytes(near.size)],
+      ['bus bandwidth', `${significant(near.speed)} GB/s`], ['row of the sheet', thousands(near.row)]]);
   }
 }
 

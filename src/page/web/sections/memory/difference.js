@@ -3,23 +3,19 @@
 //
 // State: `range` and `view` of others choose the time of the last part.
 
-import {announcer, bottomAxis, followMarks, leftAxis, plainTable, sortedTable, tipContent} from '../../chart.js';
-import {watchWidth} from '../../chart.js';
+import {plainTable, sortedTable, tipContent, watchWidth} from '../../chart.js';
 import {changeOf, SIDES, windowSteps} from '../../compared.js';
-import {clear, element, onceAFrame, svg} from '../../dom.js';
+import {element, onceAFrame, svg} from '../../dom.js';
 import {bytes, changeText, signed, significant, thousands, time} from '../../format.js';
-import {BYTE_UNITS, linearScale, niceMaximum, TIME_UNITS, unitTicks} from '../../scale.js';
 import {tooltip} from '../../tooltip.js';
 import {timeCells} from '../flame/difference.js';
 import {copyPoints, directionText, isPageable, pairCopies, readCopies, readWindowCopies} from './copies.js';
-import {linePath} from './lines.js';
+import {linePath, MemoryChart} from './lines.js';
 import {peakIn, readMemory, sampleAt, samplesIn, stepPoints} from './samples.js';
 import {CopyScatter} from './scatter.js';
 import {pageableMark, rateText} from './single.js';
 
-const PAIR_LINE_HEIGHT = 184;
 const PAIR_DEVICES = 8;
-const PAIR_KEY_STOPS = 100;
 
 // ---- copies ----
 
@@ -81,61 +77,30 @@ function peakOf(samples, key) {
   return samples ? peakIn(samples[key], [0, samples.start.length])?.value ?? NaN : NaN;
 }
 
-class MemoryPairChart {
+class MemoryPairChart extends MemoryChart {
   constructor({device, sides}, body, title) {
+    super(body, title);
     Object.assign(this, {device, sides});
-    this.chart = svg('svg', {tabindex: '0', role: 'application', 'aria-roledescription': 'line chart',
-      'aria-label': `Memory of device ${device} in both traces. Arrow keys move in time.`});
-    this.box = element('div', {class: 'chart'}, this.chart);
-    this.announcer = announcer();
-    if (title) body.append(element('p', {class: 'small strong'}, title));
-    body.append(this.box, this.announcer.node);
-    this.chart.addEventListener('pointermove', (event) => {
-      this.show(this.x.invert(event.clientX - this.chart.getBoundingClientRect().left), event.clientY);
-    });
-    this.chart.addEventListener('pointerleave', () => this.show(null));
-    followMarks(this.chart, {count: () => PAIR_KEY_STOPS + 1, show: (at) => {
-      const [begin, end] = this.range;
-      this.show(at < 0 ? null : begin + (end - begin) * at / PAIR_KEY_STOPS,
-        this.chart.getBoundingClientRect().top + 60, true);
-    }});
+    this.chart.setAttribute('aria-label', `Memory of device ${device} in both traces. Arrow keys move in time.`);
   }
 
   draw(range) {
-    const width = this.box.clientWidth;
-    if (!width) return;
-    const area = {left: 64, right: width - 24, top: 12, bottom: PAIR_LINE_HEIGHT - 28};
+    if (!this.box.clientWidth) return;
     const rows = this.sides.map((samples) => samples && samplesIn(samples.start, range));
     const highest = Math.max(...this.sides.flatMap((samples, side) => (samples ?
       ['allocated', 'reserved'].map((key) => peakIn(samples[key], rows[side])?.value || 0) : [0])));
-    const top = niceMaximum(highest * 1.1, 4);
-    this.range = range;
-    this.x = linearScale(range, [area.left, area.right]);
-    this.y = linearScale([0, top], [area.bottom, area.top]);
-    this.cursor = svg('line', {class: 'cursor', y1: area.top, y2: area.bottom, visibility: 'hidden'});
     const line = (samples, side, key) => svg('path', {
       class: ['memory-line', side ? '' : 'side-a', key === 'reserved' ? 'dashed' : ''].filter(Boolean).join(' '),
       d: linePath(stepPoints(samples.start, samples[key], rows[side], range, this.x, this.y))});
-    this.chart.setAttribute('width', width);
-    this.chart.setAttribute('height', PAIR_LINE_HEIGHT);
-    clear(this.chart).append(
-      bottomAxis(this.x, unitTicks(...range, (area.right - area.left) / 110, TIME_UNITS), area),
-      leftAxis(this.y, unitTicks(0, top, 4, BYTE_UNITS), area),
-      ...this.sides.flatMap((samples, side) => (samples ?
-        ['reserved', 'allocated'].map((key) => line(samples, side, key)) : [])), this.cursor);
+    this.drawFrame(range, highest, () => this.sides.flatMap((samples, side) => (samples ?
+      ['reserved', 'allocated'].map((key) => line(samples, side, key)) : [])));
   }
 
   // The values of both at a time; null: none.
   show(at, clientY, isKey) {
     const isOutside = at === null || at < this.range[0] || at > this.range[1];
     const rows = this.sides.map((samples) => (isOutside || !samples ? -1 : sampleAt(samples.start, at)));
-    const isHidden = rows.every((row) => row < 0);
-    this.cursor.setAttribute('visibility', isHidden ? 'hidden' : 'visible');
-    if (isHidden) {
-      tooltip.hide();
-      return;
-    }
-    for (const end of ['x1', 'x2']) this.cursor.setAttribute(end, this.x(at));
+    if (!this.moveCursor(at, rows.some((row) => row >= 0))) return;
     const values = ['allocated', 'reserved'].flatMap((key) => this.sides.map((samples, side) =>
       [`${SIDES[side]} ${key}`, rows[side] < 0 ? null : bytes(samples[key][rows[side]])]));
     tooltip.show(tipContent(`at ${time(at)}`, values), this.chart.getBoundingClientRect().left + this.x(at), clientY);

@@ -11,10 +11,9 @@ const LINE_HEIGHT = 184;
 const DEVICES = 8;
 const KEY_STOPS = 100;
 
-// One device.
-class MemoryChart {
-  constructor(samples, body, title) {
-    this.samples = samples;
+// A chart of memory over time; what is drawn on it and said about a time is that of a class below.
+export class MemoryChart {
+  constructor(body, title) {
     this.chart = svg('svg', {tabindex: '0', role: 'application', 'aria-roledescription': 'line chart'});
     this.box = element('div', {class: 'chart'}, this.chart);
     this.announcer = announcer();
@@ -30,29 +29,51 @@ class MemoryChart {
     }});
   }
 
-  draw(range) {
+  // Scales and axes for at most `highest` bytes; marks(area) are drawn between them and the cursor.
+  drawFrame(range, highest, marks) {
     const width = this.box.clientWidth;
-    if (!width) return;
-    const {start, allocated, reserved} = this.samples;
-    const rows = samplesIn(start, range);
     const area = {left: 64, right: width - 24, top: 12, bottom: LINE_HEIGHT - 28};
-    const peaks = [peakIn(allocated, rows), peakIn(reserved, rows)];
-    const top = niceMaximum(Math.max(peaks[0]?.value || 0, peaks[1]?.value || 0) * 1.1, 4);
+    const top = niceMaximum(highest * 1.1, 4);
     this.range = range;
     this.x = linearScale(range, [area.left, area.right]);
     this.y = linearScale([0, top], [area.bottom, area.top]);
     this.cursor = svg('line', {class: 'cursor', y1: area.top, y2: area.bottom, visibility: 'hidden'});
-    const used = stepPoints(start, allocated, rows, range, this.x, this.y);
-    const held = stepPoints(start, reserved, rows, range, this.x, this.y);
     this.chart.setAttribute('width', width);
     this.chart.setAttribute('height', LINE_HEIGHT);
-    this.chart.setAttribute('aria-label', this.describePeaks(peaks));
     clear(this.chart).append(
       bottomAxis(this.x, unitTicks(...range, (area.right - area.left) / 110, TIME_UNITS), area),
-      leftAxis(this.y, unitTicks(0, top, 4, BYTE_UNITS), area),
-      svg('path', {class: 'memory-fill', d: linePath(used, area.bottom)}),
-      svg('path', {class: 'memory-line reserved', d: linePath(held)}),
-      svg('path', {class: 'memory-line', d: linePath(used)}), ...this.peakMark(peaks[0], area), this.cursor);
+      leftAxis(this.y, unitTicks(0, top, 4, BYTE_UNITS), area), ...marks(area), this.cursor);
+  }
+
+  // Moves the cursor to a time, or hides it. Returns whether it is shown.
+  moveCursor(at, isShown) {
+    this.cursor.setAttribute('visibility', isShown ? 'visible' : 'hidden');
+    if (!isShown) tooltip.hide();
+    else for (const end of ['x1', 'x2']) this.cursor.setAttribute(end, this.x(at));
+    return isShown;
+  }
+}
+
+// One device.
+class DeviceChart extends MemoryChart {
+  constructor(samples, body, title) {
+    super(body, title);
+    this.samples = samples;
+  }
+
+  draw(range) {
+    if (!this.box.clientWidth) return;
+    const {start, allocated, reserved} = this.samples;
+    const rows = samplesIn(start, range);
+    const peaks = [peakIn(allocated, rows), peakIn(reserved, rows)];
+    this.chart.setAttribute('aria-label', this.describePeaks(peaks));
+    this.drawFrame(range, Math.max(peaks[0]?.value || 0, peaks[1]?.value || 0), (area) => {
+      const used = stepPoints(start, allocated, rows, range, this.x, this.y);
+      const held = stepPoints(start, reserved, rows, range, this.x, this.y);
+      return [svg('path', {class: 'memory-fill', d: linePath(used, area.bottom)}),
+        svg('path', {class: 'memory-line reserved', d: linePath(held)}),
+        svg('path', {class: 'memory-line', d: linePath(used)}), ...this.peakMark(peaks[0], area)];
+    });
   }
 
   peakMark(peak, area) {
@@ -74,13 +95,7 @@ class MemoryChart {
   // The values at a time; null: none.
   show(at, clientY, isKey) {
     const row = at === null || at < this.range[0] || at > this.range[1] ? -1 : sampleAt(this.samples.start, at);
-    this.cursor.setAttribute('visibility', row < 0 ? 'hidden' : 'visible');
-    if (row < 0) {
-      tooltip.hide();
-      return;
-    }
-    this.cursor.setAttribute('x1', this.x(at));
-    this.cursor.setAttribute('x2', this.x(at));
+    if (!this.moveCursor(at, row >= 0)) return;
     const {allocated, reserved, start} = this.samples;
     tooltip.show(tipContent(`at ${time(at)}`, [['allocated', bytes(allocated[row])], ['reserved', bytes(reserved[row])],
       ['since', time(start[row])]]), this.chart.getBoundingClientRect().left + this.x(at), clientY);
@@ -108,7 +123,7 @@ export class MemoryLines {
       element('li', {}, element('span', {class: 'swatch reserved', 'aria-hidden': 'true'}),
         'reserved by the allocator')));
     this.charts = shown.map(
-      (samples) => new MemoryChart(samples, body, devices.length > 1 ? `GPU ${samples.device}` : null));
+      (samples) => new DeviceChart(samples, body, devices.length > 1 ? `GPU ${samples.device}` : null));
     if (shown.length < devices.length) {
       body.append(element('p', {class: 'note'},
         `Shown are the ${DEVICES} devices with the highest peaks of ${devices.length}.`));

@@ -32,8 +32,10 @@ export class CopyScatter {
     this.box = element('div', {class: 'chart'}, this.chart);
     this.announcer = announcer();
     body.append(this.box, this.shapes(), this.announcer.node);
-    this.chart.addEventListener('pointermove', (event) => this.point(event));
-    this.chart.addEventListener('pointerleave', () => tooltip.hide());
+    tooltip.follow(this.chart, ({target}) => {
+      const point = this.points[target.dataset.index];
+      return point && this.describe(point);
+    });
     followMarks(this.chart, {count: () => this.points.length, show: (at) => this.focus(at)});
     watchWidth(this.box, () => this.draw());
   }
@@ -71,12 +73,6 @@ export class CopyScatter {
       leftAxis(this.y, rateTicks, area, 'GB/s'), ...this.marks);
   }
 
-  point(event) {
-    const {index} = event.target.dataset;
-    if (index !== undefined) tooltip.show(this.describe(this.points[Number(index)]), event.clientX, event.clientY);
-    else tooltip.hide();
-  }
-
   describe(point) {
     return tipContent(`${sideName(point)}${directionText(point.direction)}`, [
       ['memory', isPageable(point) ? 'pageable: slower, and the host waits' : point.kind],
@@ -90,13 +86,9 @@ export class CopyScatter {
 
   focus(at) {
     this.marks.forEach((mark, i) => mark.classList.toggle('focused', i === at));
-    if (at < 0) {
-      tooltip.hide();
-      return;
-    }
+    if (at < 0) return;
     const point = this.points[at];
-    const place = this.chart.getBoundingClientRect();
-    tooltip.show(this.describe(point), place.left + this.x(point.bytes), place.top + this.y(point.rate));
+    tooltip.showIn(this.chart, this.describe(point), this.x(point.bytes), this.y(point.rate));
     this.announcer.say(`${sideName(point)}${directionText(point.direction)}, ${point.kind}, ${bytes(point.bytes)}: ` +
       `${significant(point.rate)} GB/s`);
   }

@@ -42,8 +42,10 @@ export class RooflinePair {
 
   listen() {
     this.page.state.on(['range', 'category', 'theme'], onceAFrame(() => this.refresh()));
-    this.chart.addEventListener('pointermove', (event) => this.point(event));
-    this.chart.addEventListener('pointerleave', () => tooltip.hide());
+    tooltip.follow(this.chart, (event) => {
+      const mark = this.shown[markIndex(event.target)];
+      return mark && this.describe(mark);
+    });
     this.chart.addEventListener('click', (event) => this.choose(markIndex(event.target)));
     followMarks(this.chart, {count: () => this.shown.length, show: (at) => this.focus(at),
       choose: (at) => this.choose(at), back: () => this.page.state.set({'ops.filter': null})});
@@ -140,12 +142,6 @@ export class RooflinePair {
 
   // ---- pointing and choosing ----
 
-  point(event) {
-    const at = markIndex(event.target);
-    if (at >= 0) tooltip.show(this.describe(this.shown[at]), event.clientX, event.clientY);
-    else tooltip.hide();
-  }
-
   describe(pair) {
     const [a, b] = pair;
     const {op, shapes, category} = a || b;
@@ -168,13 +164,10 @@ export class RooflinePair {
   focus(at) {
     this.focused = at;
     this.markFocus();
-    if (at < 0) {
-      tooltip.hide();
-      return;
-    }
+    if (at < 0) return;
     const point = this.shown[at][1] || this.shown[at][0];
-    const [box, place] = [this.chart.getBoundingClientRect(), this.plot.place(point)];
-    tooltip.show(this.describe(this.shown[at]), box.left + place.x, box.top + place.y);
+    const {x, y} = this.plot.place(point);
+    tooltip.showIn(this.chart, this.describe(this.shown[at]), x, y);
     this.announcer.say(`${pointLabel(point)}: ${signed(time, pairDelta(this.shown[at]))}`);
   }
 

@@ -54,8 +54,10 @@ class Roofline {
   listen() {
     const refresh = onceAFrame(() => this.refresh());
     this.page.state.on(['range', 'category', 'finding', 'call', 'theme'], refresh);
-    this.chart.addEventListener('pointermove', (event) => this.point(event));
-    this.chart.addEventListener('pointerleave', () => tooltip.hide());
+    tooltip.follow(this.chart, (event) => {
+      const mark = this.shown[markIndex(event.target)];
+      return mark && this.describe(mark);
+    });
     this.chart.addEventListener('click', (event) => this.choose(markIndex(event.target)));
     followMarks(this.chart, {count: () => this.shown.length, show: (at) => this.focus(at),
       choose: (at) => this.choose(at)});
@@ -171,12 +173,6 @@ class Roofline {
 
   // ---- pointing and choosing ----
 
-  point(event) {
-    const at = markIndex(event.target);
-    if (at >= 0) tooltip.show(this.describe(this.shown[at]), event.clientX, event.clientY);
-    else tooltip.hide();
-  }
-
   describe(point) {
     const kernels = this.source.table('page_kernels');
     const kernel = point.kernel === null ? null :
@@ -206,13 +202,10 @@ class Roofline {
   focus(at) {
     this.focused = at;
     this.markFocus();
-    if (at < 0) {
-      tooltip.hide();
-      return;
-    }
+    if (at < 0) return;
     const point = this.shown[at];
-    const [box, place] = [this.chart.getBoundingClientRect(), this.plot.place(point)];
-    tooltip.show(this.describe(point), box.left + place.x, box.top + place.y);
+    const {x, y} = this.plot.place(point);
+    tooltip.showIn(this.chart, this.describe(point), x, y);
     this.announcer.say(`${pointLabel(point)}: ${time(point.ns)}, ${percent(point.roofNs, point.ns)} of the roof`);
   }
 

@@ -67,8 +67,7 @@ export class StepBars {
       this.showLegend();
       draw();
     });
-    this.canvas.addEventListener('pointermove', (event) => this.point(event));
-    this.canvas.addEventListener('pointerleave', () => tooltip.hide());
+    tooltip.follow(this.canvas, (event) => this.point(event));
     this.canvas.addEventListener('click', (event) => this.choose(this.groupAt(event)));
     followMarks(this.canvas, {count: () => this.groups.length, show: (at) => this.focus(at),
       choose: (at) => this.choose(at), back: () => this.page.state.set({range: null})});
@@ -158,8 +157,7 @@ export class StepBars {
   point(event) {
     const at = this.groupAt(event);
     this.canvas.classList.toggle('clickable', at >= 0);
-    if (at >= 0) tooltip.show(this.describe(this.groups[at]), event.clientX, event.clientY);
-    else tooltip.hide();
+    return at >= 0 && this.describe(this.groups[at]);
   }
 
   describe(group) {
@@ -195,17 +193,13 @@ export class StepBars {
 
   focus(at) {
     this.focusMark.hidden = at < 0;
-    if (at < 0) {
-      tooltip.hide();
-      return;
-    }
+    if (at < 0) return;
     const {area, barWidth} = this;
     Object.assign(this.focusMark.style, {left: `${area.left + at * barWidth - 2}px`, top: `${area.top - 4}px`,
       width: `${barWidth + 2}px`, height: `${area.bottom - area.top + 6}px`});
     const group = this.groups[at];
-    const place = this.canvas.getBoundingClientRect();
-    tooltip.show(this.describe(group), place.left + area.left + (at + 0.5) * barWidth,
-      place.top + Math.max(area.top, this.y(group.ns)));
+    tooltip.showIn(this.canvas, this.describe(group), area.left + (at + 0.5) * barWidth,
+      Math.max(area.top, this.y(group.ns)));
     this.announcer.say(`${this.steps[group.first].name}: ${time(group.ns)}` +
       `${group.outlier >= 0 ? `, ${this.outlierText(group.outlier)}` : ''}`);
   }

@@ -57,8 +57,7 @@ export class StepPairs {
       this.draw();
     }));
     this.page.state.on(['theme'], this.partTable.refresh);
-    this.canvas.addEventListener('pointermove', (event) => this.point(event));
-    this.canvas.addEventListener('pointerleave', () => tooltip.hide());
+    tooltip.follow(this.canvas, (event) => this.point(event));
     this.canvas.addEventListener('click', (event) => this.choose(this.barAt(event)));
     followMarks(this.canvas, {count: () => this.bars.length, show: (at) => this.focus(at),
       choose: (at) => this.choose(at), back: () => this.page.state.set({view: null})});
@@ -193,8 +192,7 @@ export class StepPairs {
   point(event) {
     const at = this.barAt(event);
     this.canvas.classList.toggle('clickable', at >= 0);
-    if (at >= 0) tooltip.show(this.describe(this.bars[at]), event.clientX, event.clientY);
-    else tooltip.hide();
+    return at >= 0 && this.describe(this.bars[at]);
   }
 
   describe({group, side}) {
@@ -224,17 +222,13 @@ export class StepPairs {
 
   focus(at) {
     this.focusMark.hidden = at < 0;
-    if (at < 0) {
-      tooltip.hide();
-      return;
-    }
+    if (at < 0) return;
     const {group, side, left} = this.bars[at];
     const {top, bottom} = this.panels[side];
     Object.assign(this.focusMark.style, {left: `${left - 2}px`, top: `${top - 4}px`, width: `${this.barWidth + 2}px`,
       height: `${bottom - top + 6}px`});
-    const place = this.canvas.getBoundingClientRect();
-    tooltip.show(this.describe(this.bars[at]), place.left + left + this.barWidth / 2,
-      place.top + Math.max(top, this.y(group.ns)));
+    tooltip.showIn(this.canvas, this.describe(this.bars[at]), left + this.barWidth / 2,
+      Math.max(top, this.y(group.ns)));
     this.announcer.say(`${SIDES[side]}, ${this.sides[side].steps[group.first].name}: ${time(group.ns)}`);
   }
 }

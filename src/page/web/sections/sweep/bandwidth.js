@@ -57,8 +57,7 @@ class BandwidthPanel {
       element('figcaption', {class: 'elide strong', title: decision.label}, decision.label), this.place, this.key),
     this.list);
     followMarks(this.svg, {count: () => this.points.length, show: (at) => this.focus(at)});
-    this.svg.addEventListener('pointermove', (event) => this.hover(event));
-    this.svg.addEventListener('pointerleave', () => tooltip.hide());
+    tooltip.follow(this.svg, (event) => this.hover(event));
     watchWidth(this.place, () => this.draw());
   }
 
@@ -144,24 +143,19 @@ class BandwidthPanel {
   }
 
   hover(event) {
-    if (!this.x) return;
+    if (!this.x) return null;
     const box = this.svg.getBoundingClientRect();
     const [left, top] = [event.clientX - box.left, event.clientY - box.top];
     const distance = (one) => Math.hypot(this.x(one.bytes) - left, this.y(one.bus.value) - top);
     const near = this.all.reduce((best, one) => (best === null || distance(one) < distance(best) ? one : best), null);
-    if (near && distance(near) < 14) tooltip.show(this.describe(near), event.clientX, event.clientY);
-    else tooltip.hide();
+    return near && distance(near) < 14 && this.describe(near);
   }
 
   focus(at) {
     this.drawn.forEach((node, i) => node.classList.toggle('focused', i === at));
-    if (at < 0) {
-      tooltip.hide();
-      return;
-    }
+    if (at < 0) return;
     const point = this.points[at];
-    const box = this.svg.getBoundingClientRect();
-    tooltip.show(this.describe(point), box.left + this.x(point.bytes), box.top + this.y(point.bus.value));
+    tooltip.showIn(this.svg, this.describe(point), this.x(point.bytes), this.y(point.bus.value));
     this.voice.say(`${this.decision.settings[point.setting]?.text}, ${bytes(point.bytes)}: ` +
       `${significant(point.bus.value)} GB/s`);
   }

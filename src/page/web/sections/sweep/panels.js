@@ -57,21 +57,15 @@ class SweepPanel {
   // A mark reacts in the whole height of its band, so that thin ones are easy to hit.
   drawMark(mark) {
     const node = svg('g', {class: 'sweep-mark', dataset: {key: mark.key}}, this.chart.draw(this, mark));
-    node.addEventListener('pointermove', (event) =>
-      tooltip.show(this.chart.describe(this.sweep, mark), event.clientX, event.clientY));
-    node.addEventListener('pointerleave', () => tooltip.hide());
+    tooltip.follow(node, () => this.chart.describe(this.sweep, mark));
     return node;
   }
 
   focus(at) {
     this.drawn.forEach((node, i) => node.classList.toggle('focused', i === at));
-    if (at < 0) {
-      tooltip.hide();
-      return;
-    }
+    if (at < 0) return;
     const mark = this.marks[at];
-    const box = this.svg.getBoundingClientRect();
-    tooltip.show(this.chart.describe(this.sweep, mark), box.left + this.x(mark.key), box.top + this.y(mark.top));
+    tooltip.showIn(this.svg, this.chart.describe(this.sweep, mark), this.x(mark.key), this.y(mark.top));
     this.announcer.say(`${this.sweep.label}, ${this.chart.say(mark)}`);
   }
 }

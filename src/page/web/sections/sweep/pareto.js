@@ -102,8 +102,7 @@ class ParetoChart {
       svg('circle', {cx: x, cy: y, r: 4.5});
     const node = svg('g', {class: name, dataset: {setting: setting.name}}, svg('circle', {class: 'hit', cx: x, cy: y,
       r: 9}), shape);
-    node.addEventListener('pointermove', (event) => tooltip.show(this.describe(setting), event.clientX, event.clientY));
-    node.addEventListener('pointerleave', () => tooltip.hide());
+    tooltip.follow(node, () => this.describe(setting));
     return node;
   }
 
@@ -134,14 +133,10 @@ class ParetoChart {
 
   focus(at) {
     this.drawn.forEach((node, i) => node.classList.toggle('focused', i === at));
-    if (at < 0) {
-      tooltip.hide();
-      return;
-    }
+    if (at < 0) return;
     const setting = this.points[at];
-    const box = this.svg.getBoundingClientRect();
-    tooltip.show(this.describe(setting), box.left + this.x(setting.step.value),
-      box.top + this.y(setting[this.figure.key]));
+    tooltip.showIn(this.svg, this.describe(setting), this.x(setting.step.value),
+      this.y(setting[this.figure.key]));
     this.voice.say(`${setting.text}: ${stepTime(setting.step.value)}, ${this.figure.name} ` +
       this.figure.show(setting[this.figure.key]));
   }
