@@ -4,7 +4,6 @@
 
 #include "base/memory_limit.h"
 #include "base/progress.h"
-#include "base/team.h"
 #include "base/threads.h"
 #include "cli/earlier_sheets.h"
 #include "index/index.h"

@@ -1,7 +1,6 @@
 /* The gputally program: finds the command, by the name it was called by or by its first argument, and runs
  * it. */
 #include "base/printing.h"
-#include "base/team.h"
 #include "base/threads.h"
 #include "cli/common.h"
 #include "cli/completion/completion.h"

@@ -20,7 +20,6 @@
 
 #include "findings/replay.h"
 #include "findings/schedule/sites.h"
-#include "trace/rows.h"
 
 enum { NAMED_CALL_NS = 1000000 }; /* a call longer than this is named as what happened in the gap */
 enum { LATE_START_NS = 100000 };  /* an op that starts later than this after its call waits for the device */

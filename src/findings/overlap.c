@@ -11,8 +11,6 @@
  * B then follows A as closely as it followed N. */
 #include "findings/overlap.h"
 
-#include "trace/rows.h"
-
 /* Merged times of the ops that do not communicate, and how much of it lies before each. */
 typedef struct busy_span {
     int64_t start_ns, end_ns, before_ns;

@@ -12,7 +12,6 @@
 #include "page/work_parts.h"
 
 #include "schema/page.h"
-#include "trace/rows.h"
 
 enum { POINTS_MAX = 4000, KEPT = 5, SLOTS = POINTS_MAX / KEPT };
 enum { DEVICES_MAX = 64 }; /* no machine has more, but a damaged file may */

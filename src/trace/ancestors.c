@@ -5,8 +5,6 @@
  * along a path, and all together take as long as there are events times threads, however deep the tree is. */
 #include "trace/ancestors.h"
 
-#include "trace/rows.h"
-
 enum { WORDS_GRAIN = (GT_ROWS_GRAIN + 63) / 64 };
 #define NOT_KNOWN (GT_NO_ANCESTOR - 1) /* no trace has so many rows */
 

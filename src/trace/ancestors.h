@@ -11,7 +11,7 @@
  *           launch */
 #pragma once
 
-#include "trace/row_set.h"
+#include "trace/rows.h"
 
 #define GT_NO_ANCESTOR UINT32_MAX /* = GT_NO_EVENT */
 

@@ -50,3 +50,21 @@ void gt_comm_uses_add(gt_comm_uses *uses, const char *family, size_t kernels, do
  */
 char *gt_comm_uses_text(gt_comm_uses *uses);
 void gt_comm_uses_free(gt_comm_uses *uses);
+
+/* ---- names of collectives ----
+ *
+ * Names of collectives: which kind of exchange a name stands for. */
+
+typedef enum gt_collective_type {
+    GT_COLLECTIVE_OTHER, /* broadcast, send, barrier, ...: ranks need not wait for each other */
+    GT_COLLECTIVE_ALLREDUCE,
+    GT_COLLECTIVE_REDUCESCATTER,
+    GT_COLLECTIVE_ALLGATHER,
+    GT_COLLECTIVE_ALLTOALL,
+    GT_COLLECTIVE_ALLTOALLV, /* ranks send different amounts, so one may finish before another */
+} gt_collective_type;
+
+gt_collective_type gt_collective_type_of(const char *collective);
+
+/* The collective that a kernel's name implies; NULL if it implies none. */
+const char *gt_collective_of_kernel(gt_str kernel);

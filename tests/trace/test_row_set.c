@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "trace/row_set.h"
+#include "trace/rows.h"
 
 static void check(uint32_t rows, uint32_t step)
 {

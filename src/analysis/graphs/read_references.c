@@ -2,8 +2,6 @@
  * explained. */
 #include "analysis/graphs/read_references.h"
 
-#include "trace/rows.h"
-
 /* ---- strings of another trace ---- */
 
 typedef struct translation {

@@ -13,7 +13,6 @@
 #include "table/stats.h"
 #include "trace/pytorch/event_rows.h"
 #include "trace/pytorch/gpu_events.h"
-#include "trace/rows.h"
 
 /* Calls that add an entry to a stream's queue. */
 static const char *const queueing_calls[] = {

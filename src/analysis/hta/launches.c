@@ -21,7 +21,6 @@
 
 #include "schema/columns.h"
 #include "table/stats.h"
-#include "trace/rows.h"
 
 /* ---- queue_length_summary ---- */
 

@@ -4,7 +4,6 @@
 #include "json/string.h"
 #include "schema/columns.h"
 #include "trace/pytorch/event_rows.h"
-#include "trace/rows.h"
 
 enum { MOST_DIGITS = 18 };
 

@@ -4,7 +4,6 @@
 #include "compat/python_literal.h"
 #include "table/operations.h"
 #include "trace/pytorch/event_rows.h"
-#include "trace/rows.h"
 
 static const double EXACT_BELOW = 9007199254740992.0; /* doubles represent every integer up to here */
 

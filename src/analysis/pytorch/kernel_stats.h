@@ -3,7 +3,6 @@
 #pragma once
 
 #include "trace/pytorch/pytorch.h"
-#include "trace/rows.h"
 
 /* ---- kernels of a group ---- */
 

@@ -7,7 +7,6 @@
 #include "analysis/serving/step_parts.h"
 
 #include "trace/pytorch/gpu_events.h"
-#include "trace/rows.h"
 
 /* ---- ops ---- */
 

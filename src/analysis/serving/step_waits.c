@@ -15,7 +15,6 @@
 #include "analysis/serving/step_parts.h"
 
 #include "analysis/serving/name_reader.h"
-#include "trace/rows.h"
 
 /* The ops [begin, end) of `ops`, and when the wait that ends them was over. */
 typedef struct piece {

@@ -5,6 +5,7 @@
 #include "input/nsys/nsys.h"
 #include "os/paths.h"
 #include "report/report.h"
+#include "input/rocprof/rocprof.h"
 
 /* In the name of the file, or else in the path; -1: none. `skip` is the length of the folder that was
  * searched. */
@@ -154,4 +155,108 @@ void gt_all_traces_free(gt_all_traces *traces)
     }
     gt_free(traces->items);
     *traces = (gt_all_traces){0};
+}
+
+/* ---- traces of PyTorch next to others ----
+ *
+ * PyTorch traces in a folder whose report is about files of another profiler. A JAX profile has Chrome traces
+ * of its own next to it, which are no traces of PyTorch: HOST.trace.json.gz and perfetto_trace.json.gz. */
+
+static bool is_of_jax(const char *path)
+{
+    return strstr(gt_path_name(path), ".trace.json") || gt_path_is_named(path, "perfetto_trace.json.gz");
+}
+
+char *gt_folder_find_others(const char *path, const char **covered, size_t *count)
+{
+    gt_trace_folder others;
+    bool is_rocprof = gt_rocprof_is_folder(path), is_nsys = !is_rocprof && gt_nsys_is_folder(path);
+    char *first = NULL;
+    *count = 0;
+    gt_trace_folder_find(&others, path, false);
+    for (size_t i = 0; i < others.count; i++) {
+        if (!is_rocprof && !is_nsys && is_of_jax(others.paths[i])) continue;
+        if (!first) first = gt_strdup(others.paths[i]);
+        ++*count;
+    }
+    *covered = is_rocprof ? "rocprofv3 files" : is_nsys ? "exports of Nsight Systems" : "JAX profile";
+    gt_trace_folder_free(&others);
+    return first;
+}
+
+void gt_folder_warn_of_others(const char *path)
+{
+    const char *covered;
+    size_t count;
+    char *first = gt_folder_find_others(path, &covered, &count);
+    if (count == 1)
+        gt_warn("%s: the report covers the %s; for its PyTorch trace use gputally report %s", path, covered,
+                first);
+    else if (count)
+        gt_warn("%s: the report covers the %s; for its %zu PyTorch traces use gputally report %s ...", path,
+                covered, count, first);
+    gt_free(first);
+}
+
+/* ---- two files of one trace ----
+ *
+ * Two files with the name of one trace: "t.json" and "t.json.gz". */
+
+/* What is left of a block of a file. */
+typedef struct rest {
+    gt_stream *stream;
+    const uint8_t *bytes;
+    size_t len;
+} rest;
+
+static bool read_more(rest *r)
+{
+    gt_error ignored;
+    return r->len || gt_stream_next(r->stream, NULL, 0, &r->bytes, &r->len, &ignored);
+}
+
+/* Whether two files have the same contents once they are unpacked. */
+static bool have_same_contents(const char *a, const char *b)
+{
+    gt_error ignored;
+    if (!gt_path_is_regular(a) || !gt_path_is_regular(b)) return false;
+    rest x = {.stream = gt_stream_open(a, &ignored)}, y = {.stream = gt_stream_open(b, &ignored)};
+    bool are_same = x.stream && y.stream;
+    while (are_same) {
+        are_same = read_more(&x) && read_more(&y) && !x.len == !y.len;
+        size_t len = x.len < y.len ? x.len : y.len;
+        if (!are_same || !len) break;
+        are_same = memcmp(x.bytes, y.bytes, len) == 0;
+        x = (rest){x.stream, x.bytes + len, x.len - len};
+        y = (rest){y.stream, y.bytes + len, y.len - len};
+    }
+    gt_stream_close(x.stream);
+    gt_stream_close(y.stream);
+    return are_same;
+}
+
+bool gt_trace_warn_copy(const char *path, const char *taken)
+{
+    bool is_copy = have_same_contents(taken, path);
+    if (is_copy) gt_warn("%s: skipped, because %s is the same trace", path, taken);
+    return is_copy;
+}
+
+void gt_trace_warn_second(const char *path, const char *taken)
+{
+    char *other = gt_path_sibling(path, taken);
+    if (have_same_contents(other, path)) {
+        gt_warn("%s: skipped, because %s is the same trace", path, taken);
+    } else {
+        int64_t ranks[] = {gt_own_rank_find(other).rank, gt_own_rank_find(path).rank};
+        char *named = ranks[0] != ranks[1] && ranks[0] >= 0 && ranks[1] >= 0
+                          ? gt_format(" (of rank %lld, and this one of rank %lld)", (long long)ranks[0],
+                                      (long long)ranks[1])
+                          : gt_strdup("");
+        gt_warn(
+            "%s: skipped, because %s has the same name, but other contents%s; remove or rename one of them",
+            path, taken, named);
+        gt_free(named);
+    }
+    gt_free(other);
 }

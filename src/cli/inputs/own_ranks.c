@@ -6,7 +6,6 @@
  * under several names all name the same rank, and then only the file names tell them apart. */
 #include "cli/inputs/inputs.h"
 
-#include "base/team.h"
 #include "input/chrome/kineto.h"
 #include "input/detect.h"
 

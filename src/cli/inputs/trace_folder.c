@@ -11,7 +11,6 @@
  */
 #include "cli/inputs/inputs.h"
 
-#include "base/team.h"
 #include "input/chrome/kineto.h"
 #include "input/detect.h"
 #include "os/paths.h"

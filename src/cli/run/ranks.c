@@ -2,7 +2,6 @@
  * report of all ranks. A folder of their own is needed because the work folder may have traces of earlier
  * runs, and because those of several nodes are in several folders. */
 #include "cli/run/ranks.h"
-#include "base/team.h"
 #include "cli/inputs/inputs.h"
 #include "input/chrome/kineto.h"
 #include "os/paths.h"

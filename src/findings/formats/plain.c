@@ -7,7 +7,6 @@
 
 #include "findings/schedule/build.h"
 #include "findings/schedule/names.h"
-#include "trace/rows.h"
 
 typedef struct plain_builder {
     gt_schedule *schedule;

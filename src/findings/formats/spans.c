@@ -1,7 +1,5 @@
 #include "findings/formats/spans.h"
 
-#include "trace/rows.h"
-
 void gt_device_spans_measure(gt_device_spans *spans, gt_busy_sum *by_device)
 {
     size_t count = spans->count;

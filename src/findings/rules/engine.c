@@ -19,7 +19,6 @@
  * The figure for all repairs together is one run with all edits, so that nothing counts twice, within the
  * limits of the single gains. */
 
-#include "base/team.h"
 #include "findings/chains.h"
 #include "findings/rules/backlog.h"
 #include "findings/rules/rules_table.h"

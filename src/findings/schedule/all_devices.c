@@ -9,7 +9,6 @@
 #include "findings/schedule/all_devices.h"
 
 #include "findings/schedule/build.h"
-#include "trace/rows.h"
 
 /* The columns of some GPU rows that say where they run. */
 typedef struct gpu_places {

@@ -3,7 +3,6 @@
 #include "findings/schedule/host_parts.h"
 
 #include "findings/schedule/names.h"
-#include "trace/rows.h"
 
 /* ---- launches ---- */
 

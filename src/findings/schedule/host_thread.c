@@ -18,7 +18,6 @@
 #include "findings/schedule/host_parts.h"
 
 #include "findings/schedule/names.h"
-#include "trace/rows.h"
 
 static const int64_t HEAVY_OP_NS = 200000;
 static const int64_t VIEW_CALL_NS = 20000; /* calling a metadata op, at most: 11 us with the profiler */

@@ -18,7 +18,6 @@
 #include "findings/schedule/build.h"
 
 #include "findings/schedule/names.h"
-#include "trace/rows.h"
 
 /* ---- tracks ---- */
 

@@ -8,7 +8,6 @@
 #include "findings/schedule/all_devices.h"
 #include "findings/schedule/names.h"
 #include "table/stats.h"
-#include "trace/rows.h"
 
 /* ---- time 0 ---- */
 

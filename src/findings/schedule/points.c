@@ -22,8 +22,6 @@
  * not have. Calls that take long in this time wait for these ops, because the queue is full. */
 #include "findings/schedule/build.h"
 
-#include "trace/rows.h"
-
 /* A copy or a launch that takes longer than this may have waited: for its op, or for room in the queue. */
 enum { COPY_BLOCKS_NS = 50000, LAUNCH_BLOCKS_NS = 100000 };
 /* The GPU's clock and the host's may differ by this much when a call returns after an op. */

@@ -1,7 +1,7 @@
 /* The output of rocprofv3 as one run: a file of any of its formats (JSON, CSV, rocpd database, Perfetto), or
  * a folder.
  *
- * rocprof.c chooses the reader per file, files.c and own_files.c find the files of a folder, passes.c joins
+ * rocprof.c chooses the reader per file, files.c finds the files of a folder, passes.c joins
  * counter passes, readers.h declares the reader per format. On failure the result is NULL with an error that
  * names the file.
  */
@@ -67,7 +67,7 @@ bool gt_rocprof_files_find_as(gt_rocprof_files *files, const char *folder, gt_tr
                               gt_error *error);
 void gt_rocprof_files_free(gt_rocprof_files *files);
 
-/* ---- files that `gputally run` made from others (own_files.c) ---- */
+/* ---- files that `gputally run` made from others (files.c) ---- */
 
 #define GT_OWN_FILES_NAME ".gputally_files"
 

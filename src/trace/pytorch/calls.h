@@ -6,7 +6,6 @@
 #pragma once
 
 #include "trace/pytorch/pytorch.h"
-#include "trace/rows.h"
 
 typedef struct gt_calls {
     const gt_linked_view *trace; /* borrowed */

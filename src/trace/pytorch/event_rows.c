@@ -3,7 +3,6 @@
 #include "trace/pytorch/event_rows.h"
 
 #include "trace/pytorch/pytorch.h"
-#include "trace/rows.h"
 
 typedef struct selection {
     const uint8_t *kind; /* NULL: `wanted` decides */

@@ -15,7 +15,6 @@
  * ranks they are those of the process from which flow events lead to the device, else of the only process
  * that uses the id, else of the process with the device's own process id. If none of that decides, the GPU
  * event is not linked. */
-#include "trace/rows.h"
 #include "trace/pytorch/gpu_events.h"
 #include "trace/pytorch/state.h"
 

@@ -12,7 +12,6 @@
  * Graph launches have no flow events: they launch all GPU events with their id.
  *
  * These are the rules of TraceLens; launches.c links what they miss. */
-#include "trace/rows.h"
 #include "trace/pytorch/gpu_events.h"
 #include "trace/pytorch/state.h"
 

@@ -2,8 +2,6 @@
  * processes and threads. Also the ownership of all stages, and questions that need only events. */
 #include "trace/pytorch/state.h"
 
-#include "trace/rows.h"
-
 struct gt_tracks {
     gt_map names; /* from (process, thread) to an index in items */
     gt_track_names *items;

@@ -22,7 +22,6 @@
 #pragma once
 
 #include "trace/ancestors.h"
-#include "trace/collective_names.h"
 #include "trace/communication.h"
 #include "trace/events.h"
 #include "trace/intervals.h"

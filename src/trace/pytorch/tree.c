@@ -10,7 +10,6 @@
  *       [ b         ]   [ d   ]        b  1      3
  *         [ c   ]                      c  2      3
  *                                      d  3      4 */
-#include "trace/rows.h"
 #include "trace/pytorch/state.h"
 
 /* ---- rows by thread ----

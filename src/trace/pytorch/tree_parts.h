@@ -3,7 +3,6 @@
 #pragma once
 
 #include "trace/pytorch/state.h"
-#include "trace/rows.h"
 
 /* ---- lists of children ---- */
 
