@@ -4,8 +4,8 @@
 #
 #     page.html    the frame, as it is
 #     style.css    style.css, then sections/*.css, without indentation
-#     program.js   the modules of modules.txt in one block, without imports, exports, comment lines and indentation:
-#                  every page has it
+#     program.js   main.js after all that it imports, and so on, in one block, without imports, exports,
+#                  comment lines and indentation: every page has it
 #     *.sha256     hash of style and program in hexadecimal digits: the page's policy admits only these
 #
 # The rule runs this file as a script: cmake -DWEB=src/page/web -DTO=build/page -P cmake/Page.cmake
@@ -13,14 +13,15 @@
 if(NOT CMAKE_SCRIPT_MODE_FILE)
   set(PAGE_WEB ${CMAKE_SOURCE_DIR}/src/page/web)
   set(PAGE_DIR ${CMAKE_BINARY_DIR}/page)
-  file(GLOB_RECURSE PAGE_SOURCES CONFIGURE_DEPENDS ${PAGE_WEB}/*.js ${PAGE_WEB}/*.css ${PAGE_WEB}/*.html
-       ${PAGE_WEB}/modules.txt)
+  file(GLOB_RECURSE PAGE_SOURCES CONFIGURE_DEPENDS ${PAGE_WEB}/*.js ${PAGE_WEB}/*.css ${PAGE_WEB}/*.html)
   set(PAGE_FILES ${PAGE_DIR}/page.html ${PAGE_DIR}/style.css ${PAGE_DIR}/style.sha256 ${PAGE_DIR}/program.js
       ${PAGE_DIR}/program.sha256)
   add_custom_command(OUTPUT ${PAGE_FILES} VERBATIM DEPENDS ${PAGE_SOURCES} ${CMAKE_SOURCE_DIR}/cmake/Page.cmake
     COMMAND ${CMAKE_COMMAND} -DWEB=${PAGE_WEB} -DTO=${PAGE_DIR} -P ${CMAKE_SOURCE_DIR}/cmake/Page.cmake)
   return()
 endif()
+
+cmake_policy(SET CMP0057 NEW) # if(... IN_LIST ...)
 
 # What would end the element that holds the text, or begin a comment in it. A carriage return would be another character
 # for the browser than for the hash.
@@ -46,26 +47,35 @@ function(write_text name text)
   file(WRITE ${TO}/${stem}.sha256 "${hash}")
 endfunction()
 
-# A module as a part of the program: without lines `import ...;` and without the word `export` at the begin of a line.
-function(read_module path result)
+# Adds a module to the program, after those that it imports: without lines `import ...;` and without the word `export` at the
+# begin of a line.
+function(add_module path)
+  get_property(added GLOBAL PROPERTY MODULES)
+  if(path IN_LIST added)
+    return()
+  endif()
+  set_property(GLOBAL APPEND PROPERTY MODULES ${path})
   file(READ ${path} text)
   set(text "\n${text}")
+  get_filename_component(folder ${path} DIRECTORY)
+  string(REGEX MATCHALL "\nimport [^\n;]* from '[^\n']*'" imports "${text}")
+  foreach(import ${imports})
+    string(REGEX REPLACE ".* from '(.*)'" "\\1" other "${import}")
+    get_filename_component(other ${other} ABSOLUTE BASE_DIR ${folder})
+    add_module(${other})
+  endforeach()
   string(REGEX REPLACE "\nimport [^\n]*;" "" text "${text}")
   string(REGEX REPLACE "\nexport (async |class|const|function|let)" "\n\\1" text "${text}")
   if(text MATCHES "\n(import|export)[^a-zA-Z0-9_]")
     message(FATAL_ERROR "${path}: an import must be one line, and an export a declaration")
   endif()
   string(REGEX REPLACE "\n *//[^\n]*" "" text "${text}")
-  set(${result} "${text}" PARENT_SCOPE)
+  set_property(GLOBAL APPEND_STRING PROPERTY PROGRAM "${text}")
 endfunction()
 
-file(STRINGS ${WEB}/modules.txt modules)
-set(program "'use strict';\n{")
-foreach(module ${modules})
-  read_module(${WEB}/${module} text)
-  string(APPEND program "${text}")
-endforeach()
-string(APPEND program "}\n")
+add_module(${WEB}/main.js)
+get_property(program GLOBAL PROPERTY PROGRAM)
+set(program "'use strict';\n{${program}}\n")
 
 file(READ ${WEB}/style.css style)
 file(GLOB_RECURSE sheets ${WEB}/sections/*.css)

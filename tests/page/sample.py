@@ -36,10 +36,21 @@ def read(*path):
         return file.read()
 
 
+def modules(name="main.js", found=None):
+    """A module after all that it imports, as cmake/Page.cmake joins them."""
+    found = {} if found is None else found
+    if name not in found:
+        found[name] = None
+        order = [one for path in re.findall(r"^import .* from '(.*)';$", read(name), re.M)
+                 for one in modules(os.path.normpath(os.path.join(os.path.dirname(name), path)), found)]
+        return order + [name]
+    return []
+
+
 def join_program():
     """The modules without imports and the word export."""
     parts = []
-    for module in read("modules.txt").split():
+    for module in modules():
         text = re.sub(r"^import .*\n", "", read(module), flags=re.M)
         parts.append(re.sub(r"^export ", "", text, flags=re.M))
     return "'use strict';\n" + "".join(parts)

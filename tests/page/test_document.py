@@ -17,6 +17,7 @@ import sys
 from tests.cli.folder import Folder
 from tests.common import harness
 from tests.findings import small_traces
+from tests.page import sample
 from tests.page.pack import read_page
 
 TRACES = ("pytorch/training_stack.json.gz", "rocprof/tiny_results.json", "jax/training.xplane.pb.gz")
@@ -90,9 +91,7 @@ def test_policy_admits_only_what_is_embedded(binary):
 
 def joined_modules():
     """What cmake/Page.cmake makes, from its description."""
-    web = os.path.join(harness.ROOT, "src", "page", "web")
-    modules = read_text(os.path.join(web, "modules.txt")).split()
-    text = "".join("\n" + read_text(os.path.join(web, name)) for name in modules)
+    text = "".join("\n" + sample.read(name) for name in sample.modules())
     text = re.sub(r"\nexport ", "\n", re.sub(r"\nimport [^\n]*;", "", text))
     lines = [line.strip(" ") for line in text.split("\n")]
     return "'use strict';\n{\n" + "".join(line + "\n" for line in lines if line and not line.startswith("//")) + "}\n"
