@@ -5,8 +5,7 @@
 void gt_image_free(gt_image *image)
 {
     for (size_t i = 0; i < image->count; i++) {
-        gt_free(image->parts[i].pieces);
-        gt_free(image->parts[i].owned);
+        gt_free_all(image->parts[i].pieces, image->parts[i].owned);
     }
     gt_free(image->parts);
     *image = (gt_image){0};

@@ -86,8 +86,7 @@ void gt_interner_free(gt_interner *s)
 {
     if (!s) return;
     gt_arena_free(&s->arena);
-    gt_free(s->entries);
-    gt_free(s->slots);
+    gt_free_all(s->entries, s->slots);
     if (s->release) s->release(s->object);
     gt_free(s);
 }

@@ -74,8 +74,7 @@ static void empty(gt_log_record *record, bool replay)
     for (gt_log_message *message = record->first, *next; message; message = next) {
         next = message->next;
         if (replay) give_or_keep(message->warning, message->text, message->file, message->loose);
-        gt_free(message->file);
-        gt_free(message);
+        gt_free_all(message->file, message);
     }
     *record = (gt_log_record){0};
 }

@@ -13,6 +13,7 @@
 #include "base/many.h"
 #include "base/guard.h"
 #include "base/log.h"
+#include "base/number.h"
 #include "base/team.h"
 
 #include <stdatomic.h>
@@ -63,18 +64,9 @@ static void find_weights(piece *pieces, size_t count, size_t threads)
         if ((double)pieces[i].size > least) pieces[i].weight = rounded(pieces[i].size);
 }
 
-static int larger_first(const void *a, const void *b)
-{
-    const piece *x = a, *y = b;
-    if (x->weight != y->weight) return x->weight > y->weight ? -1 : 1;
-    return x->index < y->index ? -1 : x->index > y->index;
-}
+GT_ORDER_BY(larger_first, piece, GT_DOWN(weight) GT_UP(index))
 
-static int by_size(const void *a, const void *b)
-{
-    const piece *x = a, *y = b;
-    return (x->size < y->size) - (x->size > y->size);
-}
+GT_ORDER_BY(by_size, piece, GT_DOWN(size))
 
 /* How many pieces may run at the same time because of the limit: as many of the largest as fit. */
 static size_t count_at_once(const gt_many *many, piece *pieces, size_t threads)
@@ -206,8 +198,6 @@ size_t gt_many_run(const gt_many *many)
         gt_parallel_each(many->count, run_piece, &j);
     pthread_cond_destroy(&j.changed);
     pthread_mutex_destroy(&j.lock);
-    gt_free(j.is_done);
-    gt_free(j.messages);
-    gt_free(j.order);
+    gt_free_all(j.is_done, j.messages, j.order);
     return atomic_load(&j.stop);
 }

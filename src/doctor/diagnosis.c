@@ -17,13 +17,7 @@ void gt_diagnosis_free(gt_diagnosis *d)
 {
     if (!d) return;
     for (size_t i = 0; i < d->part_count; i++) gt_diagnosis_free(d->parts[i]);
-    gt_free(d->parts);
-    gt_free(d->facts);
-    gt_free(d->missing);
-    gt_free(d->commands);
-    gt_free(d->checks);
-    gt_free(d->sheets);
-    gt_free(d->messages);
+    gt_free_all(d->parts, d->facts, d->missing, d->commands, d->checks, d->sheets, d->messages);
     gt_arena_free(&d->strings);
     gt_free(d);
 }

@@ -43,8 +43,7 @@ static void extend_span(const gt_store *store, size_t start_column, size_t end_c
         if (starts[row] < *first) *first = starts[row];
         if (ends[row] > *last) *last = ends[row];
     }
-    gt_free(starts);
-    gt_free(ends);
+    gt_free_all(starts, ends);
 }
 
 static void add_span(gt_diagnosis *d, const gt_rocprof *run)

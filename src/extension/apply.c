@@ -132,12 +132,7 @@ static bool change_tree(reply_reader *a, const gt_value *document)
     bool any = a->added || pairs->count || lists->count;
     bool done = !a->invalid_part && (!any || gt_tree_rewire(a->trace, &rewiring, a->error));
     a->answer->added = a->added;
-    gt_free(rows);
-    gt_free(parent_of);
-    gt_free(parents);
-    gt_free(callers);
-    gt_free(begins);
-    gt_free(children.items);
+    gt_free_all(rows, parent_of, parents, callers, begins, children.items);
     return done;
 }
 

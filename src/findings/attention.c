@@ -162,8 +162,7 @@ static void find_products_around_softmax(attention_search *search, uint32_t thre
                 .event = softmax[i], .shape = shape, .type = g->type, .flops = 2 * g->flops, .head = g->k},
             (forward_span){thread, products.events[before], schedule->events[products.events[after]].end_ns});
     }
-    gt_free(shapes);
-    gt_free(softmax);
+    gt_free_all(shapes, softmax);
 }
 
 /* ---- what belongs to an attention ---- */
@@ -211,8 +210,7 @@ static void claim_forward(attention_search *search)
     for (size_t i = 0; i < search->event_count; i++)
         if (sequences[i] != GT_EVENT_NONE)
             *gt_map_put(&search->sequences, (uint64_t)sequences[i], 0) = owner[i];
-    gt_free(sequences);
-    gt_free(owner);
+    gt_free_all(sequences, owner);
 }
 
 /* Whether there is a backward pass: a look at the names instead of all events. */
@@ -298,8 +296,6 @@ void gt_gpu_facts_find_attention(gt_gpu_facts *facts, const gt_schedule *schedul
         claim_backward(&search);
         judge(facts, schedule, gpu);
     }
-    gt_free(search.spans);
-    gt_free(search.rows);
-    gt_free(search.events);
+    gt_free_all(search.spans, search.rows, search.events);
     gt_map_free(&search.sequences);
 }

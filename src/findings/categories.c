@@ -69,7 +69,6 @@ gt_table *gt_kernel_categories(const gt_schedule *s, const uint8_t *op_categorie
         table->columns[0].texts[i] = kernels[i].name;
         gt_table_set_cstr(table, 1, i, gt_category_name(largest(&kernels[i])));
     }
-    gt_free(places);
-    gt_free(kernels);
+    gt_free_all(places, kernels);
     return table;
 }

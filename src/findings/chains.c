@@ -293,8 +293,7 @@ static void find_forward(chain_search *search)
         }
         if (search->run_count) end_run(search);
     }
-    gt_free(first);
-    gt_free(order);
+    gt_free_all(first, order);
 }
 
 /* ---- the backward pass ---- */
@@ -389,8 +388,7 @@ static void find_backward(chain_search *search)
         gt_chain_part *part = &chains->items[owner[i]].parts[GT_CHAIN_BACKWARD];
         ops[part->first + part->count++] = search->gradients[i].op;
     }
-    gt_free(owner);
-    gt_free(sequences);
+    gt_free_all(owner, sequences);
     gt_map_free(&owners);
 }
 
@@ -681,10 +679,7 @@ gt_chains *gt_chains_find(const gt_gpu_facts *facts, const gt_schedule *schedule
     find_backward(&search);
     chains->rate = find_rate(&search, gpu);
     find_sites(&search);
-    gt_free(search.traffic);
-    gt_free(search.run);
-    gt_free(search.gradients);
-    gt_free(search.spans);
+    gt_free_all(search.traffic, search.run, search.gradients, search.spans);
     gt_arena_free(&search.arena);
     return chains;
 }
@@ -692,10 +687,6 @@ gt_chains *gt_chains_find(const gt_gpu_facts *facts, const gt_schedule *schedule
 void gt_chains_free(gt_chains *chains)
 {
     if (!chains) return;
-    gt_free(chains->items);
-    gt_free(chains->ops[GT_CHAIN_FORWARD]);
-    gt_free(chains->ops[GT_CHAIN_BACKWARD]);
-    gt_free(chains->sites);
-    gt_free(chains->has_op);
-    gt_free(chains);
+    gt_free_all(chains->items, chains->ops[GT_CHAIN_FORWARD], chains->ops[GT_CHAIN_BACKWARD], chains->sites,
+                chains->has_op, chains);
 }

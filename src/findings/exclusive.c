@@ -96,8 +96,7 @@ void gt_ops_exclusive_visit(const gt_schedule *schedule, int64_t start_ns, int64
         span_list own = {0};
         serve_class(schedule, served, (span){start_ns, end_ns}, &covered, &own, &v);
         span_list all = merge(&covered, &own);
-        gt_free(covered.items);
-        gt_free(own.items);
+        gt_free_all(covered.items, own.items);
         covered = all;
     }
     gt_free(covered.items);

@@ -147,9 +147,7 @@ void gt_findings_free(gt_findings *f)
     gt_finding_list_free(f->list);
     gt_free(f->no_rule);
     gt_gpu_facts_free(f->facts);
-    gt_free(f->model_step_ns);
-    gt_free(f->launch_ops);
-    gt_free(f->categories);
+    gt_free_all(f->model_step_ns, f->launch_ops, f->categories);
     gt_idle_free(f->idle);
     gt_schedule_free(f->schedule);
     gt_free(f);

@@ -219,8 +219,7 @@ static void find_source_shapes(gt_gpu_facts *facts, const gt_schedule *schedule)
         facts->sources[i].shape = shapes[i];
         facts->has_types |= gt_shapes_get(facts->shapes, shapes[i])->has_types;
     }
-    gt_free(rows);
-    gt_free(shapes);
+    gt_free_all(rows, shapes);
 }
 
 gt_gpu_facts *gt_gpu_facts_new(const gt_schedule *schedule, const gt_gpu_rates *gpu)
@@ -241,9 +240,5 @@ void gt_gpu_facts_free(gt_gpu_facts *facts)
 {
     if (!facts) return;
     gt_shapes_free(facts->shapes);
-    gt_free(facts->sources);
-    gt_free(facts->op_source);
-    gt_free(facts->names);
-    gt_free(facts->attentions);
-    gt_free(facts);
+    gt_free_all(facts->sources, facts->op_source, facts->names, facts->attentions, facts);
 }

@@ -82,9 +82,7 @@ static double *find_launch_gaps(const gt_schedule *schedule)
             gaps[op] = times.start_ns[op] > reached ? times.start_ns[op] - reached : 0;
             if (times.end_ns[op] > reached) reached = times.end_ns[op];
         }
-        gt_free(order);
-        gt_free(times.start_ns);
-        gt_free(times.end_ns);
+        gt_free_all(order, times.start_ns, times.end_ns);
     }
     gt_edit_free(&edit);
     return gaps;
@@ -345,17 +343,14 @@ gt_idle *gt_idle_find(const gt_schedule *schedule)
     if (end_op == GT_NONE && i < schedule->op_count && schedule->ops[i].start_ns == window->end_ns)
         end_op = (uint32_t)i;
     if (reached < window->end_ns) add_gap(&s, reached, window->end_ns, end_op);
-    gt_free(s.launch_gap_ns);
-    gt_free(s.pending);
+    gt_free_all(s.launch_gap_ns, s.pending);
     return idle;
 }
 
 void gt_idle_free(gt_idle *idle)
 {
     if (!idle) return;
-    gt_free(idle->gaps);
-    gt_free(idle->pieces);
-    gt_free(idle);
+    gt_free_all(idle->gaps, idle->pieces, idle);
 }
 
 int64_t gt_idle_host_ns(const gt_idle *idle)

@@ -78,8 +78,7 @@ gt_overlap gt_overlap_find(const gt_schedule *schedule)
 
 void gt_overlap_free(gt_overlap *overlap)
 {
-    gt_free(overlap->alone_ns);
-    gt_free(overlap->hidden_ns);
+    gt_free_all(overlap->alone_ns, overlap->hidden_ns);
     *overlap = (gt_overlap){0};
 }
 

@@ -39,8 +39,7 @@ void gt_edit_op_cut_gap(gt_edit *edit, uint32_t op, double gap_ns)
 
 void gt_edit_free(gt_edit *edit)
 {
-    gt_free(edit->points);
-    gt_free(edit->ops);
+    gt_free_all(edit->points, edit->ops);
     *edit = (gt_edit){0};
 }
 
@@ -436,16 +435,10 @@ double gt_replay_run(const gt_schedule *schedule, const gt_edit *const *edits, s
     if (times) times->gpu_ns = gpu_time(&r);
     for (size_t i = 0; times && times->step_ns && i < schedule->used_step_count; i++)
         times->step_ns[i] = r.start_ns[schedule->steps[schedule->used_steps[i]].first_op];
-    gt_free(r.changes.removed_ns);
-    gt_free(r.changes.flags);
-    gt_free(r.changes.dur_ns);
-    gt_free(r.changes.soon);
-    gt_free(r.changes.gap_ns);
-    gt_free(r.point_ns);
-    gt_free(r.stream_ns);
+    gt_free_all(r.changes.removed_ns, r.changes.flags, r.changes.dur_ns, r.changes.soon, r.changes.gap_ns,
+                r.point_ns, r.stream_ns);
     if (own_times) {
-        gt_free(r.start_ns);
-        gt_free(r.end_ns);
+        gt_free_all(r.start_ns, r.end_ns);
     }
     gt_free(own);
     return step;

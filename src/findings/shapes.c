@@ -486,9 +486,7 @@ void gt_shapes_free(gt_shapes *shapes)
     gt_map_free(&shapes->pairs);
     gt_map_free(&shapes->halves);
     gt_map_free(&shapes->indexes);
-    gt_free(shapes->kinds);
-    gt_free(shapes->items);
-    gt_free(shapes);
+    gt_free_all(shapes->kinds, shapes->items, shapes);
 }
 
 static gt_work_kind kind_of(gt_shapes *shapes, uint32_t name)

@@ -490,13 +490,7 @@ typedef struct like_steps {
     double busy_ns;
 } like_steps;
 
-static int by_work(const void *left, const void *right)
-{
-    const like_steps *a = left, *b = right;
-    if (a->phase != b->phase) return a->phase < b->phase ? -1 : 1;
-    if (a->batch != b->batch) return a->batch < b->batch ? -1 : 1;
-    return a->context < b->context ? -1 : a->context > b->context;
-}
+GT_ORDER_BY(by_work, like_steps, GT_UP(phase) GT_UP(batch) GT_UP(context))
 
 /* The number of binary digits: lengths within a factor of two are alike. */
 static int64_t size_class(int64_t number)

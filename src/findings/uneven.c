@@ -350,8 +350,7 @@ static void sum_host(const uneven_search *search, name_sums *sums)
         active[event->name]++;
         GT_PUSH(open, depth, capacity, i);
     }
-    gt_free(active);
-    gt_free(open);
+    gt_free_all(active, open);
     take_waits(search, sums, (uint32_t)(thread - s->threads));
 }
 
@@ -379,12 +378,7 @@ static void sum_gpu(const uneven_search *search, name_sums *sums)
     gt_free(seen);
 }
 
-static int largest_first(const void *left, const void *right)
-{
-    const gt_addition *a = left, *b = right;
-    if (a->ns != b->ns) return a->ns > b->ns ? -1 : 1;
-    return (a->name > b->name) - (a->name < b->name);
-}
+GT_ORDER_BY(largest_first, gt_addition, GT_DOWN(ns) GT_UP(name))
 
 /* Whether a name says nothing about what a step does: the profiler's own, and the program itself. */
 static bool is_idle_name(const gt_schedule *s, uint32_t name)
@@ -438,10 +432,7 @@ static void find_additions(uneven_search *search)
     }
     if (uneven->addition_count)
         qsort(uneven->additions, uneven->addition_count, sizeof *uneven->additions, largest_first);
-    gt_free(others);
-    gt_free(each);
-    gt_free(sums.ns);
-    gt_free(sums.names);
+    gt_free_all(others, each, sums.ns, sums.names);
     gt_map_free(&sums.places);
     gt_map_free(&sums.depths);
 }
@@ -484,8 +475,5 @@ gt_uneven *gt_uneven_find(const gt_schedule *schedule)
 void gt_uneven_free(gt_uneven *uneven)
 {
     if (!uneven) return;
-    gt_free(uneven->is_uneven);
-    gt_free(uneven->is_named);
-    gt_free(uneven->additions);
-    gt_free(uneven);
+    gt_free_all(uneven->is_uneven, uneven->is_named, uneven->additions, uneven);
 }

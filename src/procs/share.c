@@ -34,12 +34,7 @@ typedef struct sized_file {
     uint32_t file;
 } sized_file;
 
-static int larger_first(const void *a, const void *b)
-{
-    const sized_file *x = a, *y = b;
-    if (x->cost != y->cost) return x->cost > y->cost ? -1 : 1;
-    return x->file < y->file ? -1 : x->file > y->file;
-}
+GT_ORDER_BY(larger_first, sized_file, GT_DOWN(cost) GT_UP(file))
 
 static void sort_files(gt_share *share)
 {
@@ -72,9 +67,7 @@ gt_share *gt_share_new(const uint64_t *bytes, const bool *is_done, size_t count,
 void gt_share_free(gt_share *share)
 {
     if (!share) return;
-    gt_free(share->files);
-    gt_free(share->order);
-    gt_free(share);
+    gt_free_all(share->files, share->order, share);
 }
 
 void gt_share_set_threads(gt_share *share, size_t threads)

@@ -227,8 +227,7 @@ gt_comparison_counts gt_sweep_compare_across_axes(const gt_sweep *sweep, const c
     add_comparisons(&j, ranks);
     gt_many_run(
         &(gt_many){.count = j.count, .work = do_comparison, .finish = count_comparison, .context = &j});
-    gt_free(j.tasks);
-    gt_free(j.order);
+    gt_free_all(j.tasks, j.order);
     gt_stamps_remove_unused(cache, "comparison");
     return j.done;
 }

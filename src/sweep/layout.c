@@ -404,8 +404,7 @@ static void search(walk *w, const char *place, bool below_run, const gt_folder_c
         } else if (gt_folder_is_odd_channels(name) && is_run(path, name)) {
             gt_warn("Skip %s - not nccl_<number>channels", path);
         }
-        gt_free(path);
-        gt_free(inner);
+        gt_free_all(path, inner);
     }
     gt_folder_list_free(&names);
     gt_free(folder);

@@ -412,8 +412,7 @@ static void read_all(job *j)
                                   .unpack = gt_report_task_unpack,
                                   .drop = gt_report_task_drop,
                                   .is_usable = gt_report_task_is_usable});
-    gt_free(key);
-    gt_free(paths);
+    gt_free_all(key, paths);
 }
 
 /* ---- folders and totals ---- */
@@ -428,8 +427,7 @@ static bool make_folders(const job *j, gt_output *output, gt_error *error)
         made = (j->options->no_ranks || gt_output_add_folder(output, individual, error)) &&
                (j->options->rocprof || j->options->no_collectives ||
                 gt_output_add_folder(output, collective, error));
-        gt_free(individual);
-        gt_free(collective);
+        gt_free_all(individual, collective);
     }
     char *comparisons = gt_format("%s/comparisons", j->analysis);
     made = made && (j->options->profiler_folder || gt_output_add_folder(output, comparisons, error));
@@ -467,9 +465,7 @@ static void free_job(job *j)
         gt_free(j->settings[i].rows);
     }
     for (size_t i = 0; i < j->count; i++) gt_written_free(&j->tasks[i].written);
-    gt_free(j->settings);
-    gt_free(j->tasks);
-    gt_free(j->analysis);
+    gt_free_all(j->settings, j->tasks, j->analysis);
 }
 
 bool gt_sweep_make_reports(const gt_sweep *sweep, const char *root, const char *folder,

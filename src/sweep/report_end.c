@@ -99,7 +99,6 @@ bool gt_sweep_totals_check(const gt_sweep_totals *totals, gt_error *error)
     if (totals->failed || totals->cut)
         gt_fail(error, "%s%s%s", totals->failed ? failed : "", totals->failed && totals->cut ? ", and " : "",
                 totals->cut ? cut : "");
-    gt_free(failed);
-    gt_free(cut);
+    gt_free_all(failed, cut);
     return !totals->failed && !totals->cut;
 }

@@ -184,8 +184,7 @@ static char *parse_collective_report(const char *name, int64_t *rank)
 
 static void free_report(gt_setting_report *report)
 {
-    gt_free(report->path);
-    gt_free(report->file);
+    gt_free_all(report->path, report->file);
     gt_table_free(report->table);
 }
 
@@ -208,8 +207,7 @@ static bool add_report(search *s, const char *folder, const char *file, const ch
         GT_PUSH(s->reports->items, s->reports->count, s->reports->capacity, report);
         gt_free(whole);
     }
-    gt_free(last);
-    gt_free(setting);
+    gt_free_all(last, setting);
     return ours;
 }
 
@@ -236,13 +234,11 @@ static void search_folder(search *s, const char *place, const gt_folder_chain *a
         bool is_setting = gt_folder_is_axis(names.items[i]) && gt_path_is_folder(path);
         s->any_settings = s->any_settings || is_setting;
         if (is_setting) search_folder(s, inner, &chain);
-        gt_free(path);
-        gt_free(inner);
+        gt_free_all(path, inner);
     }
     gt_folder_list_free(&files);
     gt_folder_list_free(&names);
-    gt_free(folder);
-    gt_free(here);
+    gt_free_all(folder, here);
 }
 
 /* Tables have the number of threads. */
@@ -258,13 +254,7 @@ static bool check_threads(const gt_sweep *sweep, const char *analysis, gt_error 
     return true;
 }
 
-static int by_run(const void *a, const void *b)
-{
-    const gt_setting_report *x = a, *y = b;
-    if (x->config != y->config) return x->config < y->config ? -1 : 1;
-    if (x->rank != y->rank) return x->rank < y->rank ? -1 : 1;
-    return strcmp(x->file, y->file);
-}
+GT_ORDER_BY(by_run, gt_setting_report, GT_UP(config) GT_UP(rank) GT_UP_TEXT(file))
 
 static int by_path(const void *a, const void *b)
 {

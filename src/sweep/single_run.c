@@ -30,8 +30,7 @@ bool gt_single_run_find(gt_single_run *run, const char *path, gt_error *error)
 
 void gt_single_run_free(gt_single_run *run)
 {
-    gt_free(run->folder);
-    gt_free(run->profiler);
+    gt_free_all(run->folder, run->profiler);
     *run = (gt_single_run){0};
 }
 

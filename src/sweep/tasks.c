@@ -30,12 +30,7 @@ typedef struct task_file {
     const char *name;
 } task_file;
 
-static int by_task(const void *a, const void *b)
-{
-    const task_file *x = a, *y = b;
-    if (x->task != y->task) return x->task < y->task ? -1 : 1;
-    return (x->restart > y->restart) - (x->restart < y->restart);
-}
+GT_ORDER_BY(by_task, task_file, GT_UP(task) GT_UP(restart))
 
 static bool read_name(const char *name, size_t tasks, task_file *file)
 {

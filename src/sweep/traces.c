@@ -142,11 +142,7 @@ static void add_from_files(gt_sweep_traces *traces, const char *profiler, const 
         }
 }
 
-static int by_rank(const void *a, const void *b)
-{
-    const gt_sweep_trace *x = a, *y = b;
-    return x->rank < y->rank ? -1 : x->rank > y->rank;
-}
+GT_ORDER_BY(by_rank, gt_sweep_trace, GT_UP(rank))
 
 gt_sweep_traces gt_sweep_traces_in(const char *profiler_folder)
 {
@@ -215,8 +211,7 @@ gt_sweep_traces gt_sweep_rocprof_traces(const char *config_folder, bool by_pid)
                 add_trace(&traces, (int64_t)traces.count, gt_strdup(kernels_of(&files.groups[i])), 0);
     }
     gt_rocprof_files_free(&files);
-    gt_free(first_pass);
-    gt_free(folder);
+    gt_free_all(first_pass, folder);
     return traces;
 }
 

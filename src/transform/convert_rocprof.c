@@ -312,8 +312,7 @@ static bool keeps_order(const gt_store *store, size_t start_column, size_t end_c
         keeps = starts[i] >= 0 && ends[i] >= starts[i];
         if (i) keeps &= starts[i] > starts[i - 1] || (starts[i] == starts[i - 1] && ends[i] <= ends[i - 1]);
     }
-    gt_free(starts);
-    gt_free(ends);
+    gt_free_all(starts, ends);
     return keeps;
 }
 
@@ -432,8 +431,7 @@ static void gather_counters(conversion *c)
         c->next_counter[i] = *first;
         *first = (uint32_t)i;
     }
-    gt_free(processes);
-    gt_free(dispatches);
+    gt_free_all(processes, dispatches);
 }
 
 static void note_counters(conversion *c, int64_t process, int64_t dispatch)
@@ -588,12 +586,9 @@ void gt_convert_rocprof(gt_rocprof *run, gt_timeline *timeline)
     gather_counters(&c);
     add_copies(&c);
     add_dispatches(&c);
-    gt_free(c.moved);
-    gt_free(c.processes);
+    gt_free_all(c.moved, c.processes);
     free_agents(&c.agents);
-    gt_free(c.next_counter);
-    gt_free(c.counter_names);
-    gt_free(c.counter_values);
+    gt_free_all(c.next_counter, c.counter_names, c.counter_values);
     gt_map_free(&c.threads);
     gt_map_free(&c.queues);
     gt_map_free(&c.counters);

@@ -37,12 +37,7 @@ static void warn_of_clocks(const clocks *c)
 
 enum { COPY_BYTES = 256 * 1024 };
 
-static int by_rank_and_id(const void *a, const void *b)
-{
-    const gt_fuse_process *one = a, *other = b;
-    if (one->rank != other->rank) return one->rank < other->rank ? -1 : 1;
-    return one->id < other->id ? -1 : one->id > other->id;
-}
+GT_ORDER_BY(by_rank_and_id, gt_fuse_process, GT_UP(rank) GT_UP(id))
 
 static void add_metadata(gt_buffer *text, const gt_fuse_process *p, const char *name, const char *args)
 {

@@ -345,8 +345,7 @@ static const char *add_trace(side *s, gt_match_phase phase, const block *b, cons
     char *dir = gt_format("%s/%s", s->trace.dir, name);
     char *label = gt_format("%s_best_A%zu_B%zu_%c", name, indexes[0], indexes[1], letter);
     gt_splitting_add(&s->trace, (gt_step_range){b->begin, b->begin + b->steps}, dir, label);
-    gt_free(dir);
-    gt_free(label);
+    gt_free_all(dir, label);
     return s->trace.parts[s->trace.count - 1].path;
 }
 

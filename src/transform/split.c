@@ -393,8 +393,7 @@ static void add_phases(gt_splitting *s, gt_step_range working, const gt_step_ran
                                 part->step_count, (long long)mix.batch_size, (long long)mix.requests);
         part->idx = 0;
         name_by_mix(s, part, dir, label);
-        gt_free(dir);
-        gt_free(label);
+        gt_free_all(dir, label);
     }
 }
 
@@ -493,9 +492,7 @@ bool gt_splitting_write(gt_splitting *s, gt_output *output, const char *path, un
     for (size_t p = 0; done && p < s->count; p++)
         done = write_part(output, &s->parts[p], &copy, rank_of, threads, error);
     free_copy(&copy);
-    gt_free(near_path);
-    gt_free(rank_of);
-    gt_free(chosen);
+    gt_free_all(near_path, rank_of, chosen);
     return done;
 }
 
@@ -560,14 +557,9 @@ static bool search_repetitions(gt_splitting *s, const char *path, const gt_read_
 void gt_splitting_free(gt_splitting *s)
 {
     for (size_t p = 0; p < s->count; p++) {
-        gt_free(s->parts[p].path);
-        gt_free(s->parts[p].steps);
-        gt_free(s->parts[p].found.events);
+        gt_free_all(s->parts[p].path, s->parts[p].steps, s->parts[p].found.events);
     }
-    gt_free(s->parts);
-    gt_free(s->spans);
-    gt_free(s->steps);
-    gt_free(s->base);
+    gt_free_all(s->parts, s->spans, s->steps, s->base);
     gt_plain_events_free(s->events);
 }
 

@@ -103,11 +103,7 @@ static pairs pairs_new(const gt_graph_facts *facts, const gt_graph_kernel *kerne
 
 static void pairs_free(pairs *p)
 {
-    gt_free(p->kernel_kind);
-    gt_free(p->token_kind);
-    gt_free(p->first_kernel);
-    gt_free(p->first_token);
-    gt_free(p->worth);
+    gt_free_all(p->kernel_kind, p->token_kind, p->first_kernel, p->first_token, p->worth);
 }
 
 /* ---- the dynamic program ---- */
@@ -234,9 +230,7 @@ int64_t gt_graph_align(const gt_graph_facts *facts, const gt_graph_kernel *kerne
     int64_t sum = p.before[best];
     trace_back(&p, best, token_of);
     pairs_free(&p.pairs);
-    gt_free(p.before);
-    gt_free(p.now);
-    gt_free(p.from);
+    gt_free_all(p.before, p.now, p.from);
     return sum;
 }
 

@@ -150,8 +150,7 @@ static void try_captures(search *s)
     bool is_over = false;
     for (size_t i = 0; i < s->references->capture_count && !is_over; i++)
         is_over = try_capture(s, &s->references->captures[order[i]], token_of);
-    gt_free(token_of);
-    gt_free(order);
+    gt_free_all(token_of, order);
 }
 
 /* ---- eager steps ---- */
@@ -364,8 +363,7 @@ bool gt_graph_eager_fits(gt_graph_names *names, const gt_graph_references *refer
         double found = share_of(&s, chosen[i], token_of);
         if (found > *share) *share = found;
     }
-    gt_free(token_of);
-    gt_free(s.token_of);
+    gt_free_all(token_of, s.token_of);
     return s.is_found;
 }
 

@@ -120,13 +120,9 @@ void gt_graphs_free(gt_graphs *graphs)
     if (!graphs) return;
     for (size_t i = 0; i < graphs->unit_count; i++) {
         gt_graph_match_free(&graphs->units[i].match);
-        gt_free(graphs->units[i].claims);
-        gt_free(graphs->units[i].ops);
+        gt_free_all(graphs->units[i].claims, graphs->units[i].ops);
     }
-    gt_free(graphs->units);
-    gt_free(graphs->unit_of);
-    gt_free(graphs->position_of);
-    gt_free(graphs->continues);
+    gt_free_all(graphs->units, graphs->unit_of, graphs->position_of, graphs->continues);
     gt_graph_references_free(&graphs->references);
     gt_graph_names_free(&graphs->names);
     gt_free(graphs);
@@ -189,9 +185,7 @@ static sequences sequences_of(const gt_graphs *graphs, const gt_graph_unit *unit
 
 static void sequences_free(sequences *s)
 {
-    gt_free(s->kernels);
-    gt_free(s->step);
-    gt_free(s->place);
+    gt_free_all(s->kernels, s->step, s->place);
 }
 
 /* ---- claims ---- */
@@ -254,7 +248,6 @@ gt_replay_sources gt_graphs_sources(const gt_graphs *graphs)
 void gt_replay_sources_free(gt_replay_sources *sources)
 {
     for (size_t i = 0; i < sources->count; i++) gt_free(sources->items[i].name);
-    gt_free(sources->items);
-    gt_free(sources->of_op);
+    gt_free_all(sources->items, sources->of_op);
     *sources = (gt_replay_sources){0};
 }

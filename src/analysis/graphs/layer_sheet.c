@@ -121,10 +121,7 @@ static void add_rows(gt_graph_names *names, unit_layers *u)
     u->ns = gt_alloc((u->layers.count + 1) * u->unit->replays * sizeof *u->ns);
     for (size_t layer = 0; layer < u->layers.count; layer++) add_layer(u, layer);
     for (size_t i = 0; i < period; i++) add_position(u, i, roles[i]);
-    gt_free(u->ns);
-    gt_free(classes);
-    gt_free(is_helper);
-    gt_free(roles);
+    gt_free_all(u->ns, classes, is_helper, roles);
 }
 
 gt_table *gt_graph_layers(gt_graphs *graphs)

@@ -180,8 +180,7 @@ static void find_kinds(gt_memory_reads *reads)
         reads->items[i].reads_part = layers[layer].shares * 3 < 2 * (double)layers[layer].steps;
     }
     gt_map_free(&places);
-    gt_free(layers);
-    gt_free(spare);
+    gt_free_all(layers, spare);
 }
 
 /* What the steps read of the cache: of the layers that read all of it. */
@@ -221,8 +220,7 @@ gt_memory_reads *gt_memory_reads_find(gt_step_list *steps, const gt_linked_view 
 void gt_memory_reads_free(gt_memory_reads *reads)
 {
     if (!reads) return;
-    gt_free(reads->items);
-    gt_free(reads);
+    gt_free_all(reads->items, reads);
 }
 
 /* ---- kv_roofline ---- */
@@ -249,13 +247,7 @@ typedef struct kv_row {
     size_t kernels, steps;
 } kv_row;
 
-static int by_phase_and_time(const void *left, const void *right)
-{
-    const kv_row *a = left, *b = right;
-    if (a->phase != b->phase) return a->phase < b->phase ? -1 : 1;
-    if (a->ns < b->ns || a->ns > b->ns) return a->ns > b->ns ? -1 : 1;
-    return a->name < b->name ? -1 : a->name > b->name;
-}
+GT_ORDER_BY(by_phase_and_time, kv_row, GT_UP(phase) GT_DOWN(ns) GT_UP(name))
 
 static kv_row *row_of(kv_row *rows, size_t *count, const gt_listed_step *step, const attention *one)
 {
@@ -356,12 +348,7 @@ typedef struct bound_row {
     double peak; /* bytes per ns */
 } bound_row;
 
-static int by_phase_and_batch(const void *left, const void *right)
-{
-    const bound_row *a = left, *b = right;
-    if (a->phase != b->phase) return a->phase < b->phase ? -1 : 1;
-    return a->batch < b->batch ? -1 : a->batch > b->batch;
-}
+GT_ORDER_BY(by_phase_and_batch, bound_row, GT_UP(phase) GT_UP(batch))
 
 static void add_step(bound_row *row, const gt_listed_step *step, const gt_step_bound *bound)
 {

@@ -52,13 +52,7 @@ static void add_blocks(gt_module_frames *frames, const gt_event_view *trace, con
     gt_free(block);
 }
 
-static int by_thread_and_time(const void *left, const void *right)
-{
-    const gt_module_frame *a = left, *b = right;
-    if (a->thread != b->thread) return a->thread < b->thread ? -1 : 1;
-    if (a->start_us < b->start_us || a->start_us > b->start_us) return a->start_us < b->start_us ? -1 : 1;
-    return (a->end_us < b->end_us) - (a->end_us > b->end_us);
-}
+GT_ORDER_BY(by_thread_and_time, gt_module_frame, GT_UP(thread) GT_UP(start_us) GT_DOWN(end_us))
 
 gt_module_frames gt_module_frames_find(const gt_event_view *trace)
 {
@@ -126,6 +120,5 @@ void gt_module_frames_around(const gt_module_frames *frames, const gt_event_view
         depth = close_modules(frames->items, open, depth, q);
         if (depth) names[q->name] = frames->items[open[depth - 1]].name;
     }
-    gt_free(questions);
-    gt_free(open);
+    gt_free_all(questions, open);
 }

@@ -54,9 +54,7 @@ static call_facts find_facts(const gt_linked_view *trace, gt_values *values, con
 
 static void free_facts(call_facts *facts)
 {
-    gt_free(facts->ops);
-    gt_free(facts->modules);
-    gt_free(facts->reads);
+    gt_free_all(facts->ops, facts->modules, facts->reads);
 }
 
 /* Sets the arguments of tokens whose events are set. */
@@ -75,8 +73,7 @@ static void read_arguments(gt_graph_references *references, const gt_linked_view
             references,
             (gt_graph_arguments){translate(t, cells[i]), translate(t, cells[count + i]),
                                  translate(t, cells[2 * count + i]), translate(t, cells[3 * count + i])});
-    gt_free(rows);
-    gt_free(cells);
+    gt_free_all(rows, cells);
 }
 
 /* ---- eager steps ---- */
@@ -184,8 +181,7 @@ size_t gt_graph_add_steps(gt_graph_references *references, gt_graph_names *names
         add_step(&r, false);
         added++;
     }
-    gt_free(r.ops);
-    gt_free(r.strings.known);
+    gt_free_all(r.ops, r.strings.known);
     gt_values_free(r.values);
     return added;
 }
@@ -225,8 +221,7 @@ static windows find_windows(const gt_linked_view *trace)
 
 static void free_windows(windows *w)
 {
-    gt_free(w->begins.items);
-    gt_free(w->ends.items);
+    gt_free_all(w->begins.items, w->ends.items);
 }
 
 /* Whether an event is inside a window. Another thread of the process takes part in the capture, too: that of
@@ -307,8 +302,7 @@ size_t gt_graph_add_captures(gt_graph_references *references, gt_graph_names *na
         gt_free(nodes[i].items);
     }
     size_t count = w.count;
-    gt_free(nodes);
-    gt_free(strings.known);
+    gt_free_all(nodes, strings.known);
     gt_values_free(values);
     free_windows(&w);
     return count;

@@ -79,9 +79,7 @@ uint64_t gt_graph_in_common(const gt_graph_contents *contents, const gt_graph_ba
 
 static void reference_free(gt_graph_reference *reference)
 {
-    gt_free(reference->tokens);
-    gt_free(reference->bag.launches);
-    gt_free(reference->bag.stems);
+    gt_free_all(reference->tokens, reference->bag.launches, reference->bag.stems);
 }
 
 static uint64_t hash_of(const gt_graph_reference *reference)
@@ -148,8 +146,7 @@ void gt_graph_references_join(gt_graph_references *references, gt_graph_names *n
 {
     for (size_t i = 0; i < more->eager_count; i++) {
         gt_graph_reference moved = more->eager[i];
-        gt_free(moved.bag.launches);
-        gt_free(moved.bag.stems);
+        gt_free_all(moved.bag.launches, moved.bag.stems);
         moved.bag = (gt_graph_bag){0};
         moved.skeleton = 0;
         for (size_t t = 0; t < moved.count; t++)
@@ -182,8 +179,7 @@ void gt_graph_references_free(gt_graph_references *references)
             reference_free(&references->captures[i].parts[part]);
         gt_free(references->captures[i].parts);
     }
-    gt_free(references->eager);
-    gt_free(references->arguments);
+    gt_free_all(references->eager, references->arguments);
     gt_map_free(&references->argument_of);
     gt_free(references->captures);
     gt_map_free(&references->known);

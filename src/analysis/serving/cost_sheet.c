@@ -118,8 +118,7 @@ static void add_cells(gt_table *table, const gt_step_list *list)
         for (end = begin; end < count && are_same(&cells[begin], &cells[end]);) end++;
         add_cell(table, list, cells + begin, end - begin, spans);
     }
-    gt_free(cells);
-    gt_free(spans);
+    gt_free_all(cells, spans);
 }
 
 /* ---- fits ---- */

@@ -325,8 +325,7 @@ void gt_kernel_classifier_use_strings(gt_kernel_classifier *names, const gt_inte
 void gt_kernel_classifier_free(gt_kernel_classifier *names)
 {
     if (!names) return;
-    gt_free(names->classes);
-    gt_free(names->stems);
+    gt_free_all(names->classes, names->stems);
     gt_interner_free(names->texts);
     gt_buffer_free(&names->lower);
     gt_buffer_free(&names->stem);

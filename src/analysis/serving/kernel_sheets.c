@@ -93,12 +93,7 @@ static batch_groups find_groups(const gt_step_list *list)
     return groups;
 }
 
-static int by_phase_and_batch(const void *left, const void *right)
-{
-    const batch_group *a = left, *b = right;
-    if (a->phase != b->phase) return a->phase < b->phase ? -1 : 1;
-    return a->batch < b->batch ? -1 : a->batch > b->batch;
-}
+GT_ORDER_BY(by_phase_and_batch, batch_group, GT_UP(phase) GT_UP(batch))
 
 /* More time first, then by name. */
 static int by_time(const void *left, const void *right, void *context)
@@ -369,9 +364,7 @@ static void add_graphs(gt_table *table, const replays *r)
                           .gap = values + 4 * count};
         add_graph(table, r, g, &t);
     }
-    gt_free(values);
-    gt_free(sorted);
-    gt_free(ends);
+    gt_free_all(values, sorted, ends);
 }
 
 gt_table *gt_serving_graph_replays(const gt_step_list *list, const gt_event_view *trace)
@@ -382,8 +375,7 @@ gt_table *gt_serving_graph_replays(const gt_step_list *list, const gt_event_view
     find_launches(&r);
     find_graphs(&r);
     add_graphs(table, &r);
-    gt_free(r.items);
-    gt_free(r.ops);
+    gt_free_all(r.items, r.ops);
     return table;
 }
 
@@ -394,12 +386,7 @@ typedef struct source_time {
     double ns;
 } source_time;
 
-static int by_source_time(const void *left, const void *right)
-{
-    const source_time *a = left, *b = right;
-    if (a->ns < b->ns || a->ns > b->ns) return a->ns > b->ns ? -1 : 1;
-    return a->source < b->source ? -1 : a->source > b->source;
-}
+GT_ORDER_BY(by_source_time, source_time, GT_DOWN(ns) GT_UP(source))
 
 /* Fills the cells of a graph from the times of its sources. */
 static void add_source_cells(gt_table *table, size_t row, size_t pct, const gt_replay_sources *sources,
@@ -442,7 +429,5 @@ void gt_serving_add_sources(gt_table *table, const gt_step_list *list, const gt_
     gt_table_add_column(table, GT_COL_HOW, GT_TYPE_STRING);
     for (size_t graph = 0; graph < r.graph_count; graph++)
         add_source_cells(table, graph, pct, sources, times + graph * kinds);
-    gt_free(times);
-    gt_free(r.items);
-    gt_free(r.ops);
+    gt_free_all(times, r.items, r.ops);
 }

@@ -60,8 +60,7 @@ static bool find_pattern(const uint32_t *names, size_t count, uint64_t *looked_a
         found = begins_pattern(names + start, count - start, z, pattern);
         pattern->start = start;
     }
-    gt_free(z);
-    gt_free(frequent);
+    gt_free_all(z, frequent);
     return found;
 }
 
@@ -126,8 +125,7 @@ static void list_roots(search *s)
         add_row(&s->queue, row);
         add_row(&s->depths, 0);
     }
-    gt_free(seen);
-    gt_free(ops.items);
+    gt_free_all(seen, ops.items);
     s->found.has_roots = s->queue.count > 0;
 }
 
@@ -230,11 +228,7 @@ gt_repetition gt_repetition_find(const gt_calls *calls)
     list_roots(&s);
     for (size_t i = 0; i < s.queue.count; i++)
         if (look_at(&s, s.queue.items[i], s.depths.items[i])) break;
-    gt_free(s.plain_names);
-    gt_free(s.queue.items);
-    gt_free(s.depths.items);
-    gt_free(s.children.items);
-    gt_free(s.names.items);
+    gt_free_all(s.plain_names, s.queue.items, s.depths.items, s.children.items, s.names.items);
     return s.found;
 }
 

@@ -212,8 +212,7 @@ static explained explain_tokens(const gt_step_list *list)
             .p50_ns = quantile_ns(&w, .5), .p90_ns = quantile_ns(&w, .9), .p99_ns = quantile_ns(&w, .99)};
         for (int i = 0; i < PARTS; i++) e.total_ns += e.ns[i] = w.sums[i] / w.tokens;
     }
-    gt_free(w.groups);
-    gt_free(w.samples);
+    gt_free_all(w.groups, w.samples);
     return e;
 }
 

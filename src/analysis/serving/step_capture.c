@@ -14,12 +14,7 @@ typedef struct borders {
     size_t count, capacity;
 } borders;
 
-static int by_ns(const void *left, const void *right)
-{
-    const border *a = left, *b = right;
-    if (a->ns != b->ns) return a->ns < b->ns ? -1 : 1;
-    return a->process < b->process ? -1 : a->process > b->process;
-}
+GT_ORDER_BY(by_ns, border, GT_UP(ns) GT_UP(process))
 
 static bool is_call(const gt_event_view *trace, uint32_t row)
 {
@@ -101,8 +96,7 @@ void gt_step_list_find_capture(gt_step_list *list, const gt_event_view *trace)
         inside +=
             is_inside(&begins, &ends, gt_step_row_times(list, trace, row), gt_event_process(trace, row));
     }
-    gt_free(begins.items);
-    gt_free(ends.items);
+    gt_free_all(begins.items, ends.items);
     list->is_capture = calls && inside * 2 >= calls && list->op_count * 2 < calls;
     if (list->is_capture) list->capture_batch = find_batch(trace);
 }

@@ -64,8 +64,7 @@ gt_step_span *gt_step_spans_find(const gt_plain_events *e, size_t *count)
                                   e->start_us[row] + dur};
     }
     *count = rows.count;
-    gt_free(rows.items);
-    gt_free(kinds);
+    gt_free_all(rows.items, kinds);
     return spans;
 }
 
@@ -108,8 +107,7 @@ static void sort_lasting(gt_step_finder *f)
         size_t begin = t ? f->thread_end[t - 1] : 0;
         gt_order_rows(f->lasting + begin, f->thread_end[t] - begin, e->start_us);
     }
-    gt_free(place);
-    gt_free(thread_of);
+    gt_free_all(place, thread_of);
 }
 
 static bool is_gpu_category(gt_str category)
@@ -168,14 +166,8 @@ void gt_step_finder_free(gt_step_finder *f)
 {
     if (!f) return;
     gt_map_free(&f->threads);
-    gt_free(f->lasting);
-    gt_free(f->thread_end);
-    gt_free(f->joined);
-    gt_free(f->joined_end);
-    gt_free(f->is_gpu);
-    gt_free(f->timeless.items);
-    gt_free(f->taken);
-    gt_free(f->launches);
+    gt_free_all(f->lasting, f->thread_end, f->joined, f->joined_end, f->is_gpu, f->timeless.items, f->taken,
+                f->launches);
     gt_python_set_free(&f->set);
     gt_free(f);
 }
@@ -244,11 +236,7 @@ typedef struct launch {
     size_t slot;
 } launch;
 
-static int by_slot(const void *left, const void *right)
-{
-    const launch *a = left, *b = right;
-    return (a->slot > b->slot) - (a->slot < b->slot);
-}
+GT_ORDER_BY(by_slot, launch, GT_UP(slot))
 
 static bool is_small_number(gt_str text, uint32_t *value)
 {

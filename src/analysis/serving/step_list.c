@@ -94,9 +94,7 @@ static void find_ops(gt_step_list *list, const gt_event_view *trace)
     for (uint32_t i = 0; i < rows.count; i++)
         list->op_of_rank[gt_row_set_rank(&list->rows, rows.items[i])] = i;
     gt_launch_calls_free(&calls);
-    gt_free(ids);
-    gt_free(grids);
-    gt_free(rows.items);
+    gt_free_all(ids, grids, rows.items);
 }
 
 /* ---- annotated steps ---- */
@@ -129,14 +127,7 @@ static bool may_be_step(const gt_event_view *trace, const uint8_t *is_gpu_lane, 
     return kind == GT_KIND_ANNOTATION && !is_gpu_lane[gt_event_lane(trace, row)];
 }
 
-static int by_lane_and_time(const void *left, const void *right)
-{
-    const candidate *a = left, *b = right;
-    if (a->lane != b->lane) return a->lane < b->lane ? -1 : 1;
-    if (a->start_ns != b->start_ns) return a->start_ns < b->start_ns ? -1 : 1;
-    if (a->end_ns != b->end_ns) return a->end_ns > b->end_ns ? -1 : 1;
-    return a->row < b->row ? -1 : a->row > b->row;
-}
+GT_ORDER_BY(by_lane_and_time, candidate, GT_UP(lane) GT_UP(start_ns) GT_DOWN(end_ns) GT_UP(row))
 
 /* Annotations that are steps by their names, thread by thread; those of the profiler only if there are no
  * others. */
@@ -161,8 +152,7 @@ static candidates find_candidates(const gt_step_list *list, const gt_event_view 
         if (best == 4 || ranks[trace->name[found.items[i].row]] < 4) found.items[kept++] = found.items[i];
     found.count = kept;
     if (kept) qsort(found.items, kept, sizeof *found.items, by_lane_and_time);
-    gt_free(ranks);
-    gt_free(is_gpu_lane);
+    gt_free_all(ranks, is_gpu_lane);
     return found;
 }
 
@@ -177,13 +167,7 @@ static bool verifies(const candidates *found, const gt_event_view *trace)
     return false;
 }
 
-static int by_host_start(const void *left, const void *right)
-{
-    const gt_listed_step *a = left, *b = right;
-    if (a->host_start_ns != b->host_start_ns) return a->host_start_ns < b->host_start_ns ? -1 : 1;
-    if (a->host_end_ns != b->host_end_ns) return a->host_end_ns > b->host_end_ns ? -1 : 1;
-    return a->row < b->row ? -1 : a->row > b->row;
-}
+GT_ORDER_BY(by_host_start, gt_listed_step, GT_UP(host_start_ns) GT_DOWN(host_end_ns) GT_UP(row))
 
 /* A part that says more gives the step its numbers. */
 static void add_part(gt_listed_step *step, gt_str name, bool drafts)
@@ -287,10 +271,7 @@ static void place_ops(gt_step_list *list, const gt_event_view *trace)
     }
     gt_order_rows(rest.items, rest.count, call_ns);
     place_by_time(list, rest.items, rest.count);
-    gt_free(rest.items);
-    gt_free(call_ns);
-    gt_free(order);
-    gt_free(ends);
+    gt_free_all(rest.items, call_ns, order, ends);
 }
 
 /* ---- times ---- */
@@ -489,13 +470,9 @@ void gt_step_list_free(gt_step_list *list)
 {
     if (!list) return;
     gt_kernel_classifier_free(list->kernels);
-    gt_free(list->steps);
-    gt_free(list->on_gpu);
-    gt_free(list->ops);
+    gt_free_all(list->steps, list->on_gpu, list->ops);
     gt_row_set_free(&list->rows);
-    gt_free(list->op_of_rank);
-    gt_free(list->of_steps);
-    gt_free(list);
+    gt_free_all(list->op_of_rank, list->of_steps, list);
 }
 
 bool gt_step_list_serves(const gt_step_list *list)

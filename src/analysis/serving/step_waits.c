@@ -317,13 +317,7 @@ static int by_time(const void *left, const void *right)
     return a->is_copy - b->is_copy;
 }
 
-static int by_nesting(const void *left, const void *right)
-{
-    const around *a = left, *b = right;
-    if (a->start_ns != b->start_ns) return a->start_ns < b->start_ns ? -1 : 1;
-    if (a->end_ns != b->end_ns) return a->end_ns > b->end_ns ? -1 : 1;
-    return a->order < b->order ? -1 : a->order > b->order;
-}
+GT_ORDER_BY(by_nesting, around, GT_UP(start_ns) GT_DOWN(end_ns) GT_UP(order))
 
 static void ask(questions *q, uint32_t call, size_t step, bool is_copy)
 {
@@ -575,10 +569,7 @@ static void describe_steps(inference *in)
         set_phase(&list->steps[i], &found[i], requests_of(in->trace, q.copied_by[i]));
         list->steps[i].op_count = list->steps[i].graph_ops = 0; /* counted again with all others */
     }
-    gt_free(found);
-    gt_free(q.items);
-    gt_free(q.events);
-    gt_free(q.copied_by);
+    gt_free_all(found, q.items, q.events, q.copied_by);
 }
 
 void gt_step_list_infer(gt_step_list *list, const gt_event_view *trace)
@@ -592,8 +583,7 @@ void gt_step_list_infer(gt_step_list *list, const gt_event_view *trace)
             describe_steps(&in);
         }
     }
-    gt_free(in.ops);
-    gt_free(in.pieces);
+    gt_free_all(in.ops, in.pieces);
     gt_interner_free(in.signatures);
     gt_map_free(&in.alike);
 }

@@ -102,14 +102,7 @@ static void choose_ranks(ranked *traces, size_t count)
 }
 
 /* By rank; of one rank the newest first, then by name. */
-static int by_rank(const void *a, const void *b)
-{
-    const ranked *x = a, *y = b;
-    if (x->rank != y->rank) return x->rank < y->rank ? -1 : 1;
-    if (x->time.tv_sec != y->time.tv_sec) return x->time.tv_sec > y->time.tv_sec ? -1 : 1;
-    if (x->time.tv_nsec != y->time.tv_nsec) return x->time.tv_nsec > y->time.tv_nsec ? -1 : 1;
-    return strcmp(x->path, y->path);
-}
+GT_ORDER_BY(by_rank, ranked, GT_UP(rank) GT_DOWN(time.tv_sec) GT_DOWN(time.tv_nsec) GT_UP_TEXT(path))
 
 /* ---- linking ---- */
 

@@ -65,8 +65,7 @@ static sweep_list list_sweeps(const gt_arguments *arguments)
 static void free_sweeps(sweep_list *list)
 {
     for (size_t i = 0; i < 2 * list->count; i++) gt_free(list->texts[i]);
-    gt_free(list->texts);
-    gt_free(list->items);
+    gt_free_all(list->texts, list->items);
 }
 
 static bool make_page(const gt_call *call, const sweep_list *list, gt_error *error)

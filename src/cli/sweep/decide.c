@@ -96,8 +96,7 @@ static void make_page(const gt_call *call, const gt_decision *decision, const gt
                                     .analysis = folder,
                                     .top = gt_arguments_int(&call->arguments, "top_k")},
                    1, command, page);
-    gt_free(label);
-    gt_free(command);
+    gt_free_all(label, command);
 }
 
 static void show(const gt_decision *decision, size_t baseline, const gt_table_list *tables)

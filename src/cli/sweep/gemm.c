@@ -108,9 +108,7 @@ gt_exit gt_cmd_sweep_top(const gt_call *call)
                     make_top(call, &options, &error);
         status = made ? GT_EXIT_DONE : gt_sweep_failed(&error);
     }
-    gt_free(options.threads.items);
-    gt_free(options.channels.items);
-    gt_free(options.ranks.items);
+    gt_free_all(options.threads.items, options.channels.items, options.ranks.items);
     return status;
 }
 
@@ -152,8 +150,7 @@ static bool write_job_files(const gt_kernel_patterns *patterns, const char *csv_
                                         (gt_str[]){gt_buffer_str(&yaml), gt_buffer_str(&list)}, 2, error);
     gt_buffer_free(&yaml);
     gt_buffer_free(&list);
-    gt_free(folder);
-    gt_free(yaml_folder);
+    gt_free_all(folder, yaml_folder);
     return written;
 }
 
@@ -177,8 +174,7 @@ static bool make_yaml(const gt_call *call, const gt_table *table, bool exact, gt
         if (patterns.shortened) printf(", %zu of them with a shortened name", patterns.shortened);
         printf("\nRegex: %zu characters\n\nwrote %s\nwrote %s\n", patterns.regex.len, yaml_path, list_path);
     }
-    gt_free(yaml_path);
-    gt_free(list_path);
+    gt_free_all(yaml_path, list_path);
     gt_kernel_patterns_free(&patterns);
     return made;
 }
@@ -382,8 +378,7 @@ static gt_exit add_to_rows(const gt_call *call, const char *folder_option, const
     if (made && !gt_sweep_is_quiet(call)) printf("\nwrote %s\n", output);
     gt_table_free(table);
     gt_interner_free(strings);
-    gt_free(output);
-    gt_free(stem);
+    gt_free_all(output, stem);
     return made ? GT_EXIT_DONE : gt_sweep_failed(&error);
 }
 

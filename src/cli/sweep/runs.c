@@ -119,9 +119,7 @@ static run_list list_runs(const gt_arguments *arguments)
 static void free_runs(run_list *runs)
 {
     for (size_t i = 0; i < runs->count; i++) gt_sweep_totals_free(&runs->totals[i]);
-    gt_free(runs->totals);
-    gt_free(runs->folders);
-    gt_free(runs->fresh);
+    gt_free_all(runs->totals, runs->folders, runs->fresh);
 }
 
 static bool has_reports(const char *folder)
@@ -241,8 +239,7 @@ static bool add_workbook(const files *f, const char *folder, const char *name, c
     gt_sheet_style *styles = gt_run_styles(tables);
     char *path = gt_format("%s/%s", folder, name);
     bool written = gt_output_styled_xlsx(f->output, path, tables->items, styles, tables->count, f->error);
-    gt_free(path);
-    gt_free(styles);
+    gt_free_all(path, styles);
     return written;
 }
 
@@ -307,8 +304,7 @@ static bool add_page(const files *f, const char *folder, const char *name, const
     bool made = gt_run_page_make(&html, &whole, f->error) &&
                 gt_output_write_file(f->output, path, gt_buffer_str(&html), f->error);
     gt_buffer_free(&html);
-    gt_free(path);
-    gt_free(plots);
+    gt_free_all(path, plots);
     return made;
 }
 
@@ -370,9 +366,7 @@ static bool write_comparisons(const gt_call *call, const plan *p, const gt_run_c
     for (size_t i = 0; i <= all->count; i++) gt_name_set_free(&drawn[i]);
     for (size_t i = 0; i < all->count; i++) gt_free(folders[i]);
     gt_name_set_free(&names);
-    gt_free(folders);
-    gt_free(labels);
-    gt_free(drawn);
+    gt_free_all(folders, labels, drawn);
     return written;
 }
 

@@ -33,14 +33,9 @@ void gt_sweep_make_page(const gt_call *call, gt_sweep_measures *const *measures,
     for (size_t i = 0; i < count; i++) {
         gt_table_list_free(&sheets[i]);
         gt_decision_free(&decisions[i]);
-        gt_free(texts[2 * i]);
-        gt_free(texts[2 * i + 1]);
+        gt_free_all(texts[2 * i], texts[2 * i + 1]);
     }
-    gt_free(command);
-    gt_free(texts);
-    gt_free(sheets);
-    gt_free(decisions);
-    gt_free(sweeps);
+    gt_free_all(command, texts, sheets, decisions, sweeps);
 }
 
 /* ---- more than two sweeps ---- */
@@ -91,8 +86,7 @@ static bool write_page(const gt_call *call, shown_sweep *shown, size_t count, gt
     bool written = gt_sweep_write_texts(&path, (gt_str[]){gt_buffer_str(&page)}, 1, error);
     if (written && !gt_sweep_is_quiet(call)) printf("wrote %s\n", path);
     gt_buffer_free(&page);
-    gt_free(measures);
-    gt_free(answers);
+    gt_free_all(measures, answers);
     return written;
 }
 

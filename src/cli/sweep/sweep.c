@@ -308,7 +308,6 @@ bool gt_sweep_write_both(const gt_table_list *tables, const char *step, const ch
                    write_table(output, tables->items[0], csv, "\n", error) && gt_output_commit(output, error);
     gt_output_free(output);
     if (written) gt_sweep_note_files(step, (const char *[]){xlsx, csv}, 2);
-    gt_free(xlsx);
-    gt_free(csv);
+    gt_free_all(xlsx, csv);
     return written;
 }

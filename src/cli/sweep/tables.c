@@ -220,9 +220,7 @@ static bool write_run_timeline(const gt_call *call, const char *reports_dir, con
         printf("\nwrote %s\n", path);
     }
     gt_output_free(output);
-    gt_free(styles);
-    gt_free(path);
-    gt_free(folder);
+    gt_free_all(styles, path, folder);
     gt_arena_free(&arena);
     return written;
 }
@@ -297,8 +295,7 @@ static bool make_counters(const gt_call *call, const char *root, const gt_read_o
     if (made && !none && !gt_sweep_is_quiet(call))
         printf("%zu rows, %zu counters\n\nwrote %s.xlsx\nwrote %s.csv\n", tables.items[0]->row_count,
                tables.count - 1, stem, stem);
-    gt_free(stem);
-    gt_free(folder);
+    gt_free_all(stem, folder);
     gt_table_list_free(&tables);
     gt_sweep_free(&sweep);
     return made;

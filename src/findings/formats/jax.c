@@ -172,13 +172,7 @@ static void add_event(jax_builder *b, size_t event)
 
 /* ---- waits ---- */
 
-static int by_start(const void *left, const void *right)
-{
-    const gt_plain_call *a = left, *b = right;
-    if (a->start_ns != b->start_ns) return a->start_ns < b->start_ns ? -1 : 1;
-    if (a->end_ns != b->end_ns) return a->end_ns > b->end_ns ? -1 : 1;
-    return a->row < b->row ? -1 : a->row > b->row;
-}
+GT_ORDER_BY(by_start, gt_plain_call, GT_UP(start_ns) GT_DOWN(end_ns) GT_UP(row))
 
 /* Adds the functions in which the host waits, as synchronising calls. While one thread waits, others may
  * launch: a wait counts from the last launch in it on, so that the host does one thing at a time. */
@@ -297,7 +291,6 @@ gt_schedule *gt_schedule_of_jax(const gt_jax *trace, bool to_show)
     gt_schedule *schedule = gt_schedule_of_plain(&b.plain);
     gt_plain_free(&b.plain);
     gt_map_free(&b.launches);
-    gt_free(b.names);
-    gt_free(b.origins);
+    gt_free_all(b.names, b.origins);
     return schedule;
 }

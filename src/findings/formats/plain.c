@@ -68,14 +68,7 @@ static int64_t signed_ns(const plain_builder *b, int64_t ns)
 
 /* ---- ops ---- */
 
-static int by_start(const void *left, const void *right)
-{
-    const gt_plain_op *a = left, *b = right;
-    if (a->start_ns != b->start_ns) return a->start_ns < b->start_ns ? -1 : 1;
-    if (a->end_ns != b->end_ns) return a->end_ns < b->end_ns ? -1 : 1;
-    if (a->kind != b->kind) return a->kind < b->kind ? -1 : 1;
-    return a->row < b->row ? -1 : a->row > b->row;
-}
+GT_ORDER_BY(by_start, gt_plain_op, GT_UP(start_ns) GT_UP(end_ns) GT_UP(kind) GT_UP(row))
 
 static void order_ops(const plain_builder *b, gt_plain_op *ops, size_t count,
                       int64_t (*time_of)(const plain_builder *b, int64_t ns))
@@ -324,8 +317,7 @@ static void make_points(plain_builder *b)
         for (uint32_t k = 0; k < point->op_count; k++)
             schedule->ops[schedule->point_ops[point->first_op + k]].point = i;
     }
-    gt_free(order);
-    gt_free(starts);
+    gt_free_all(order, starts);
 }
 
 /* ---- other devices ---- */
@@ -403,15 +395,12 @@ gt_schedule *gt_schedule_of_plain(gt_plain_trace *trace)
     gt_build_starts(schedule);
     gt_build_labels(schedule);
     gt_map_free(&b.launches);
-    gt_free(b.op_slot);
-    gt_free(b.first_op);
+    gt_free_all(b.op_slot, b.first_op);
     return schedule;
 }
 
 void gt_plain_free(gt_plain_trace *trace)
 {
-    gt_free(trace->ops);
-    gt_free(trace->others);
-    gt_free(trace->calls);
+    gt_free_all(trace->ops, trace->others, trace->calls);
     *trace = (gt_plain_trace){0};
 }

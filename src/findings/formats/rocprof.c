@@ -105,15 +105,7 @@ static dispatch_columns read_dispatches(rocprof_builder *b)
 
 static void free_dispatches(dispatch_columns *d)
 {
-    gt_free(d->start);
-    gt_free(d->end);
-    gt_free(d->stream);
-    gt_free(d->agent);
-    gt_free(d->process);
-    gt_free(d->queue);
-    gt_free(d->launch);
-    gt_free(d->names);
-    gt_free(d->devices);
+    gt_free_all(d->start, d->end, d->stream, d->agent, d->process, d->queue, d->launch, d->names, d->devices);
 }
 
 static bool communicates(const gt_rocprof *run, uint32_t name)
@@ -382,8 +374,7 @@ static void add_blocks(rocprof_builder *b)
         int64_t blocks = items[op->row] / (b->plain.origin == GT_BY_NSYS ? 1 : sizes[op->row]);
         op->blocks = blocks < INT32_MAX ? (uint32_t)blocks : 0;
     }
-    gt_free(items);
-    gt_free(sizes);
+    gt_free_all(items, sizes);
 }
 
 /* ---- the device ---- */

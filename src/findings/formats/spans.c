@@ -17,8 +17,6 @@ void gt_device_spans_measure(gt_device_spans *spans, gt_busy_sum *by_device)
         const gt_device_span *span = &spans->items[order[i]];
         gt_busy_add(&by_device[span->device], span->start, span->end);
     }
-    gt_free(order);
-    gt_free(starts);
-    gt_free(spans->items);
+    gt_free_all(order, starts, spans->items);
     *spans = (gt_device_spans){0};
 }

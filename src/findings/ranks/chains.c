@@ -322,10 +322,7 @@ void gt_rank_chains_find(gt_rank_facts *facts, const gt_schedule *schedule, cons
     for (size_t i = 0; i < facts->collective_count; i++)
         facts->links[i] = (gt_rank_link){.from_ns = facts->collectives[i].ready_ns, .parent = GT_NONE};
     make_links(&w);
-    gt_free(w.link_of_op);
-    gt_free(w.link_of_point);
-    gt_free(w.name_of);
-    gt_free(w.pieces);
+    gt_free_all(w.link_of_op, w.link_of_point, w.name_of, w.pieces);
     gt_map_free(&w.places);
     gt_map_free(&w.places_of_own);
 }

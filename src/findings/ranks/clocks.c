@@ -124,12 +124,7 @@ static uint32_t find_leader(const graph *g, size_t group, size_t *counts)
 
 /* ---- two clocks ---- */
 
-static int by_time(const void *a, const void *b)
-{
-    const difference *x = a, *y = b;
-    if (x->at_us != y->at_us) return x->at_us < y->at_us ? -1 : 1;
-    return (x->us > y->us) - (x->us < y->us);
-}
+GT_ORDER_BY(by_time, difference, GT_UP(at_us) GT_UP(us))
 
 /* Of n independent values, this many on either side can be dropped, and the rest holds the median of their
  * distribution with a probability of 1 - 10^-6: 4.9 standard deviations of a binomial distribution. */
@@ -278,11 +273,7 @@ static void find_members(graph *g)
     }
     g->leaders = gt_alloc(g->group_count * sizeof *g->leaders);
     for (uint32_t group = 0; group < g->group_count; group++) add_members(g, group, &s);
-    gt_free(s.list);
-    gt_free(s.sorted);
-    gt_free(s.counts);
-    gt_free(s.least_us);
-    gt_free(s.most_us);
+    gt_free_all(s.list, s.sorted, s.counts, s.least_us, s.most_us);
     size_t nodes = g->rank_count + g->group_count;
     g->node_begins = gt_alloc_zero(nodes + 2, sizeof *g->node_begins);
     g->of_node = gt_alloc(2 * g->count * sizeof *g->of_node);
@@ -436,8 +427,7 @@ static void find_ways(const graph *g, gt_rank_clock *clocks)
             .known = true, .reference = r, .drift = (double)NAN, .at_us = middle_of_rank(g, r)};
         spread(g, ways, &q, r, clocks);
     }
-    gt_free(q.items);
-    gt_free(ways);
+    gt_free_all(q.items, ways);
     count_own(g, clocks);
 }
 
@@ -469,13 +459,7 @@ gt_rank_clock *gt_rank_clocks_find(const gt_collective_sync *sync, size_t rank_c
     find_groups(&g);
     find_members(&g);
     find_ways(&g, clocks);
-    gt_free(g.group_of);
-    gt_free(g.begins);
-    gt_free(g.in_groups);
-    gt_free(g.leaders);
-    gt_free(g.members);
-    gt_free(g.node_begins);
-    gt_free(g.of_node);
+    gt_free_all(g.group_of, g.begins, g.in_groups, g.leaders, g.members, g.node_begins, g.of_node);
     return clocks;
 }
 

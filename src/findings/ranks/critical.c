@@ -240,13 +240,7 @@ void gt_critical_path_free(gt_critical_path *path)
 
 /* ---- sums per rank and op ---- */
 
-static int by_op(const void *a, const void *b)
-{
-    const gt_path_segment *x = a, *y = b;
-    if (x->rank != y->rank) return x->rank < y->rank ? -1 : 1;
-    if (x->kind != y->kind) return x->kind < y->kind ? -1 : 1;
-    return (x->name > y->name) - (x->name < y->name);
-}
+GT_ORDER_BY(by_op, gt_path_segment, GT_UP(rank) GT_UP(kind) GT_UP(name))
 
 /* One segment per rank, kind and op; from 0 to its time per step. */
 static gt_path_segment *sum_up(const gt_critical_path *path, size_t *count)
@@ -350,8 +344,7 @@ static gt_path_segment find_longest(const gt_path_segment *sums, size_t count, b
         longest.to_ns = times[*place];
         *is_of_several = ranks[*place] > 1;
     }
-    gt_free(ranks);
-    gt_free(times);
+    gt_free_all(ranks, times);
     gt_map_free(&places);
     return longest;
 }
@@ -402,8 +395,7 @@ static char *sentence(const gt_rank_findings *found, const gt_path_segment *sums
     char *entry = name_entry(&best, is_of_several, strings);
     char *text = gt_format("%s: %.2f ms of the critical path of %.2f ms per %s%s", entry, best.to_ns / 1e6,
                            total_ns / 1e6, found->per, more);
-    gt_free(entry);
-    gt_free(more);
+    gt_free_all(entry, more);
     return text;
 }
 

@@ -140,12 +140,7 @@ typedef struct slow_host {
     double slower; /* 0.5: a launch takes half as long again */
 } slow_host;
 
-static int slowest_first(const void *a, const void *b)
-{
-    const slow_host *x = a, *y = b;
-    if (x->slower != y->slower) return x->slower > y->slower ? -1 : 1;
-    return (x->rank > y->rank) - (x->rank < y->rank);
-}
+GT_ORDER_BY(slowest_first, slow_host, GT_DOWN(slower) GT_UP(rank))
 
 /* By how much hosts usually differ from the usual one, as a part of it. */
 static double usual_difference(const gt_rank_findings *found, double usual_ns, size_t *known)

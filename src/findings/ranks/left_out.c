@@ -17,12 +17,7 @@ typedef struct times_of_rank {
     uint32_t rank;
 } times_of_rank;
 
-static int by_hash(const void *a, const void *b)
-{
-    const times_of_rank *x = a, *y = b;
-    if (x->hash != y->hash) return x->hash < y->hash ? -1 : 1;
-    return (x->rank > y->rank) - (x->rank < y->rank);
-}
+GT_ORDER_BY(by_hash, times_of_rank, GT_UP(hash) GT_UP(rank))
 
 static uint64_t hash_of(const gt_rank_facts *facts)
 {
@@ -224,8 +219,7 @@ static char *new_sentence(const gt_rank_findings *found, rank_list list, gt_rank
                          times            ? times
                          : list.count > 1 ? reasons[why].several
                                           : reasons[why].one);
-    gt_free(times);
-    gt_free(who);
+    gt_free_all(times, who);
     return text;
 }
 
@@ -250,9 +244,7 @@ char *gt_ranks_all_sentences(const gt_rank_findings *found)
         char *ranks, *text, *before = result;
         if (!gt_ranks_left_out(found, why, &ranks, &text)) continue;
         result = before ? gt_format("%s; %s", before, text) : gt_strdup(text);
-        gt_free(before);
-        gt_free(ranks);
-        gt_free(text);
+        gt_free_all(before, ranks, text);
     }
     return result;
 }

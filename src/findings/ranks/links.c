@@ -101,10 +101,7 @@ static kinds find_kinds(const gt_rank_model *model, const gt_ranks_input *input,
 
 static void free_kinds(kinds *k)
 {
-    gt_free(k->kind_of);
-    gt_free(k->group_of);
-    gt_free(k->kind_of_group);
-    gt_free(k->bytes);
+    gt_free_all(k->kind_of, k->group_of, k->kind_of_group, k->bytes);
 }
 
 /* The lower median of the values of each key; keys of GT_NONE are skipped. The caller frees it. */
@@ -122,8 +119,7 @@ static double *medians_by(const uint32_t *keys, const double *values, size_t cou
         sizes[i] = begins[i + 1] - begins[i];
         medians[i] = gt_rank_median(sorted + begins[i], sizes[i]);
     }
-    gt_free(begins);
-    gt_free(sorted);
+    gt_free_all(begins, sorted);
     return medians;
 }
 
@@ -156,10 +152,7 @@ static void compare_groups(const gt_rank_model *model, const kinds *k, compariso
         if (groups[k->kind_of[c]] < 3) to->confidence = GT_CONFIDENCE_MEDIUM;
         set_usual(model, to, c, usual_ns);
     }
-    gt_free(times);
-    gt_free(groups);
-    gt_free(of_group);
-    gt_free(of_kind);
+    gt_free_all(times, groups, of_group, of_kind);
 }
 
 static void compare_times(const gt_rank_model *model, const kinds *k, comparison *to)
@@ -172,8 +165,7 @@ static void compare_times(const gt_rank_model *model, const kinds *k, comparison
         double usual_ns = of_group[k->group_of[c]];
         if (model->transfer_ns[c] > SLOWER_THAN_TIMES * usual_ns) set_usual(model, to, c, usual_ns);
     }
-    gt_free(times);
-    gt_free(of_group);
+    gt_free_all(times, of_group);
 }
 
 static double usual_gbps_of(const gt_rank_model *model, const gt_ranks_input *input, size_t c)
@@ -197,10 +189,7 @@ static bool *find_even(const gt_rank_model *model, const kinds *k)
     double *usual_deviation = medians_by(k->group_of, deviations, model->count, k->group_count, times);
     bool *is_even = gt_alloc_zero(k->group_count + 1, sizeof *is_even);
     for (size_t i = 0; i < k->group_count; i++) is_even[i] = times[i] > 1 && usual_deviation[i] < EVEN;
-    gt_free(times);
-    gt_free(of_group);
-    gt_free(deviations);
-    gt_free(usual_deviation);
+    gt_free_all(times, of_group, deviations, usual_deviation);
     return is_even;
 }
 
@@ -302,9 +291,7 @@ bool gt_slow_links_find(const gt_rank_model *model, const gt_ranks_input *input,
 
 void gt_slow_links_free(gt_slow_links *links)
 {
-    gt_free(links->transfer_ns);
-    gt_free(links->has_rank);
-    gt_free(links->what);
+    gt_free_all(links->transfer_ns, links->has_rank, links->what);
     *links = (gt_slow_links){0};
 }
 

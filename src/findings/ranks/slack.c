@@ -64,9 +64,7 @@ gt_rank_times gt_rank_times_new(const gt_rank_model *model)
 
 void gt_rank_times_free(gt_rank_times *times)
 {
-    gt_free(times->ends);
-    gt_free(times->last);
-    gt_free(times->window_ns);
+    gt_free_all(times->ends, times->last, times->window_ns);
     *times = (gt_rank_times){0};
 }
 
@@ -109,12 +107,7 @@ typedef struct started {
     uint32_t link;
 } started;
 
-static int later_first(const void *a, const void *b)
-{
-    const started *x = a, *y = b;
-    if (x->start_ns != y->start_ns) return x->start_ns > y->start_ns ? -1 : 1;
-    return (x->link < y->link) - (x->link > y->link);
-}
+GT_ORDER_BY(later_first, started, GT_DOWN(start_ns) GT_DOWN(link))
 
 /* A delay of what a link joins is a delay of the link, too. Parents start earlier than their children. Of a
  * collective of the model, the delay is in the model. */
@@ -210,17 +203,10 @@ static void add_rank(adder *a, const gt_rank_model *model, const gt_rank_times *
     for (size_t i = 0; i <= count; i++)
         if (i == count || f->collectives[i].in_window) add_link(a, f, rank, &f->links[i], slack[i]);
     gt_map_free(&a->places);
-    gt_free(slack);
-    gt_free(in_model);
+    gt_free_all(slack, in_model);
 }
 
-static int by_name(const void *a, const void *b)
-{
-    const gt_op_time *x = a, *y = b;
-    if (x->name != y->name) return x->name < y->name ? -1 : 1;
-    if (x->kind != y->kind) return x->kind < y->kind ? -1 : 1;
-    return (x->rank > y->rank) - (x->rank < y->rank);
-}
+GT_ORDER_BY(by_name, gt_op_time, GT_UP(name) GT_UP(kind) GT_UP(rank))
 
 /* Ranks that do not have the op need no time for it. */
 static void find_usual(gt_op_times *times, const gt_rank_findings *found)
@@ -258,8 +244,7 @@ gt_op_times gt_op_times_new(const gt_rank_findings *found, const gt_ranks_input 
             add_rank(&a, model, t, latest, input->facts[r], r);
     if (times.count) qsort(times.items, times.count, sizeof *times.items, by_name);
     find_usual(&times, found);
-    gt_free(a.names);
-    gt_free(latest);
+    gt_free_all(a.names, latest);
     return times;
 }
 

@@ -449,8 +449,7 @@ static char *about_unknown(const gt_rank_findings *found)
     char *text = !count ? gt_strdup("")
                         : gt_format("; rank%s %s, whose collectives were not read, may be late",
                                     count > 1 ? "s" : "", list);
-    gt_free(list);
-    gt_free(unknown);
+    gt_free_all(list, unknown);
     return text;
 }
 
@@ -564,8 +563,7 @@ static char *verdict_of(const gt_rank_findings *found)
     char *verdict = gt_format(
         "no rank, node or link %sstands out: ranks wait %.2f ms per %s of %.2f ms for each other%s%s",
         hint ? "certainly " : "", ms(found->wait_ns), found->per, ms(found->step_ns), perhaps, unknown);
-    gt_free(perhaps);
-    gt_free(unknown);
+    gt_free_all(perhaps, unknown);
     return verdict;
 }
 
@@ -576,9 +574,7 @@ static char *add_left_out(const gt_rank_findings *found, char *verdict)
         char *ranks, *text, *before = verdict;
         if (!gt_ranks_left_out(found, why, &ranks, &text)) continue;
         verdict = gt_format("%s; %s", before, text);
-        gt_free(before);
-        gt_free(ranks);
-        gt_free(text);
+        gt_free_all(before, ranks, text);
     }
     return verdict;
 }
@@ -595,8 +591,7 @@ char *gt_rank_findings_verdict(const gt_rank_findings *found)
         verdict = gt_format("%s; this may be wrong, because rank%s %s %s another number of collectives than "
                             "the others",
                             before, count > 1 ? "s" : "", ranks, count > 1 ? "have" : "has");
-        gt_free(ranks);
-        gt_free(before);
+        gt_free_all(ranks, before);
     }
     gt_free(is_uneven);
     return verdict;

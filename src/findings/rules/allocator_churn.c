@@ -67,12 +67,7 @@ typedef struct alloc_call {
     int64_t start_ns, ns;
 } alloc_call;
 
-static int longest_first(const void *left, const void *right)
-{
-    const alloc_call *a = left, *b = right;
-    if (a->ns != b->ns) return a->ns > b->ns ? -1 : 1;
-    return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
-}
+GT_ORDER_BY(longest_first, alloc_call, GT_DOWN(ns) GT_UP(start_ns))
 
 /* Launches of the trace until a time. */
 static double launches_until(const gt_schedule *schedule, int64_t ns)
@@ -138,8 +133,7 @@ static bool is_cold_start(const gt_schedule *schedule, bool any_frees)
             (!any_frees && first_ns(schedule, by_step) >= nearly_all * all_ns);
     else if (schedule->used_step_count < 2)
         is_cold = are_close(schedule, calls, count, all_ns);
-    gt_free(by_step);
-    gt_free(calls);
+    gt_free_all(by_step, calls);
     return is_cold && all_ns > 0;
 }
 
@@ -160,8 +154,7 @@ static void call_first_use(gt_finding *finding)
                                   title[0] - 'A' + 'a', title + 1);
     gt_rule_evidence(finding, "nearly all of it is at one place in time, and not by empty_cache");
     gt_rule_evidence_up(finding, 1);
-    gt_free(title);
-    gt_free(finding->advice);
+    gt_free_all(title, finding->advice);
     finding->advice = gt_rule_text(
         "Profile after more warm-up steps: the cache of the allocator grows once and then stays.");
 }

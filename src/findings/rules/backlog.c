@@ -51,8 +51,7 @@ void gt_backlog_extend(const gt_backlog *backlog, const gt_schedule *schedule, g
             gt_edit_op_add(edit, (uint32_t)i,
                            (double)gt_op_ns(&schedule->ops[i]) * (1 - kernel->saved_ns / kernel->old_ns));
     }
-    gt_free(times);
-    gt_free(saved);
+    gt_free_all(times, saved);
 }
 
 void gt_backlog_free(gt_backlog *backlog)

@@ -57,8 +57,7 @@ static host_copies find_copies(const gt_rule_input *input, bool slow, gt_edit *e
         seen[op->point] = true;
     }
     gt_tally_sort(&copies.names);
-    gt_free(seen);
-    gt_free(in_trip);
+    gt_free_all(seen, in_trip);
     return copies;
 }
 

@@ -268,8 +268,6 @@ bool gt_rule_layout_copies(const gt_rule_input *input, gt_finding *finding)
             describe_all(&search, finding, times, all_ns);
         gt_free(times);
     }
-    gt_free(search.classes);
-    gt_free(search.is_copying);
-    gt_free(search.readers);
+    gt_free_all(search.classes, search.is_copying, search.readers);
     return found;
 }

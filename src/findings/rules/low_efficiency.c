@@ -87,8 +87,7 @@ bool gt_rule_low_efficiency(const gt_rule_input *input, gt_finding *finding)
             "Use larger batches or merge small matrices; try torch.compile(mode=\"max-autotune\") or "
             "another library (cuBLASLt, hipBLASLt tuning).");
     }
-    gt_free(claimed);
-    gt_free(times);
+    gt_free_all(claimed, times);
     gt_tally_free(&excess);
     gt_shape_labels_free(&labels);
     return found;

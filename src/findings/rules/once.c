@@ -81,7 +81,6 @@ double gt_rule_gain_in_steps(const gt_rule_input *input, const double *edited_ns
         inside += steps[i];
     }
     sum -= outside ? (double)inside * gt_select(usual, outside, outside / 2) : 0;
-    gt_free(gains);
-    gt_free(usual);
+    gt_free_all(gains, usual);
     return sum > 0 ? sum / (double)schedule->window.steps : 0;
 }

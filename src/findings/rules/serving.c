@@ -274,11 +274,7 @@ typedef struct graph_size {
     double median_ns;
 } graph_size;
 
-static int by_padded(const void *left, const void *right)
-{
-    const graph_size *a = left, *b = right;
-    return a->padded < b->padded ? -1 : a->padded > b->padded;
-}
+GT_ORDER_BY(by_padded, graph_size, GT_UP(padded))
 
 typedef struct graph_sizes {
     graph_size *items; /* the smallest first */

@@ -72,9 +72,7 @@ static double *find_blocks(const gt_schedule *schedule)
     if (count) gt_store_string_ids_at(schedule->trace->store, GT_EVENT_GRID, rows, count, grids);
     for (size_t i = 0; i < count; i++)
         if (grids[i] != GT_STR_NONE) blocks[ops[i]] = blocks_of(gt_interner_get(schedule->strings, grids[i]));
-    gt_free(ops);
-    gt_free(rows);
-    gt_free(grids);
+    gt_free_all(ops, rows, grids);
     return blocks;
 }
 
@@ -163,8 +161,6 @@ bool gt_rule_small_grid(const gt_rule_input *input, gt_finding *finding)
     }
     gt_tally_free(&search.kernels);
     gt_map_free(&search.keys);
-    gt_free(search.items);
-    gt_free(blocks);
-    gt_free(times);
+    gt_free_all(search.items, blocks, times);
     return found;
 }

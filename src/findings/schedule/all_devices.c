@@ -37,9 +37,7 @@ static gpu_places read_places(const gt_event_view *trace, const uint32_t *rows, 
 
 static void free_places(gpu_places *p)
 {
-    gt_free(p->devices);
-    gt_free(p->streams);
-    gt_free(p->ranks);
+    gt_free_all(p->devices, p->streams, p->ranks);
 }
 
 /* ---- names ---- */
@@ -170,8 +168,7 @@ static void find_launches(const gt_schedule *schedule, gt_other_op *others, cons
             others[i].event = gt_map_get(&calls, (uint64_t)id, 0);
     }
     gt_map_free(&calls);
-    gt_free(ids);
-    gt_free(external);
+    gt_free_all(ids, external);
 }
 
 /* ---- the other devices of a PyTorch trace ---- */
@@ -211,8 +208,7 @@ static void fill_others(const gt_schedule *schedule, gt_other_op *others, const 
         others[i].communicates =
             others[i].kind == GT_KIND_KERNEL && gt_build_communicates(schedule, row, known);
     }
-    gt_free(bytes);
-    gt_free(known);
+    gt_free_all(bytes, known);
 }
 
 static void find_others(gt_all_devices *devices, const gt_schedule *schedule)
@@ -264,7 +260,6 @@ gt_all_devices gt_all_devices_find(const gt_schedule *schedule)
 
 void gt_all_devices_free(gt_all_devices *devices)
 {
-    gt_free(devices->own);
-    gt_free(devices->streams);
+    gt_free_all(devices->own, devices->streams);
     *devices = (gt_all_devices){0};
 }

@@ -135,10 +135,8 @@ bool *gt_find_background(const gt_host_builder *b)
                             !look_at_streams(b, t, streams, false) &&
                             work_ns(b, t) * NOT_FEW < all_work_ns(schedule) &&
                             !may_be_awaited(schedule, t, drives, streams);
-        gt_free(streams);
-        gt_free(processes);
+        gt_free_all(streams, processes);
     }
-    gt_free(drives);
-    gt_free(launches);
+    gt_free_all(drives, launches);
     return background;
 }

@@ -86,21 +86,8 @@ void gt_schedule_free(gt_schedule *schedule)
     gt_sites_free(schedule);
     gt_step_list_free(schedule->own_listed);
     gt_pytorch_read_free(schedule->listed_rows);
-    gt_free(schedule->replay);
-    gt_free((void *)schedule->name_bits);
-    gt_free(schedule->events);
-    gt_free(schedule->threads);
-    gt_free(schedule->points);
-    gt_free(schedule->point_ops);
-    gt_free(schedule->pieces);
-    gt_free(schedule->background);
-    gt_free(schedule->ops);
-    gt_free(schedule->steps);
-    gt_free(schedule->used_steps);
-    gt_free(schedule->trips);
-    gt_free(schedule->categories);
-    gt_free(schedule->origins);
-    gt_free(schedule->others);
-    gt_free(schedule->streams);
-    gt_free(schedule);
+    gt_free_all(schedule->replay, (void *)schedule->name_bits, schedule->events, schedule->threads,
+                schedule->points, schedule->point_ops, schedule->pieces, schedule->background, schedule->ops,
+                schedule->steps, schedule->used_steps, schedule->trips, schedule->categories,
+                schedule->origins, schedule->others, schedule->streams, schedule);
 }

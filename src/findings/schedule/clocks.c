@@ -119,8 +119,7 @@ void gt_build_clocks(gt_schedule *s)
     if (s->listed || !s->op_count) return;
     delays starts = find_starts(s), returns = find_returns(s);
     double ns = find_difference(starts, returns);
-    gt_free(starts.ns);
-    gt_free(returns.ns);
+    gt_free_all(starts.ns, returns.ns);
     bool is_far = s->ops[s->op_count - 1].start_ns >= s->limit_ns / 2;
     if (fabs(ns) < LEAST_NS || fabs(ns) > MOST_NS || is_far) return;
     s->clock_ns = (int64_t)ns;

@@ -28,8 +28,7 @@ static op_ids ids_of_ops(const gt_schedule *schedule)
     gt_store_ints_at(schedule->trace->store, GT_EVENT_EXTERNAL_ID, rows, count, external);
     for (size_t i = 0; i < count; i++)
         if (ids.items[i] == GT_EVENT_NONE) ids.items[i] = external[i];
-    gt_free(rows);
-    gt_free(external);
+    gt_free_all(rows, external);
     return ids;
 }
 
@@ -130,11 +129,7 @@ static gt_launch_ids new_launch_ids(gt_schedule *schedule)
 static void free_launch_ids(gt_launch_ids *ids)
 {
     gt_id_slots_free(&ids->slots);
-    gt_free(ids->first_op);
-    gt_free(ids->ids);
-    gt_free(ids->ranks);
-    gt_free(ids->owners);
-    gt_free(ids->is_used);
+    gt_free_all(ids->first_op, ids->ids, ids->ranks, ids->owners, ids->is_used);
 }
 
 /* ---- threads ---- */
@@ -221,8 +216,7 @@ static void sort_threads(const gt_host_builder *b, uint32_t *place)
     }
     gt_order_rows(order, count, uids);
     for (size_t t = 0; t < count; t++) place[order[t]] = (uint32_t)t;
-    gt_free(order);
-    gt_free(uids);
+    gt_free_all(order, uids);
 }
 
 /* Gives thread t the number place[t]. */
@@ -241,8 +235,7 @@ static void renumber_threads(gt_host_builder *b, const uint32_t *place)
     }
     for (size_t row = 0; row < b->trace->recorded; row++)
         if (b->row_thread[row] != GT_NONE) b->row_thread[row] = place[b->row_thread[row]];
-    gt_free(sources);
-    gt_free(threads);
+    gt_free_all(sources, threads);
 }
 
 /* Numbers the threads in the order of the file. */
@@ -436,10 +429,7 @@ static void make_points(gt_host_builder *b)
         place[order[i]] = i;
     }
     join_ops(b, calls, place, count);
-    gt_free(calls);
-    gt_free(order);
-    gt_free(place);
-    gt_free(starts);
+    gt_free_all(calls, order, place, starts);
 }
 
 /* ---- input shapes ---- */
@@ -471,10 +461,7 @@ void gt_build_host(gt_schedule *schedule, const gt_frame_threads *threads)
     list_frames(&b);
     gt_free(b.block);
     gt_parallel_each(schedule->thread_count, gt_build_thread, &b);
-    gt_free(b.frame_start_us);
-    gt_free(b.frame_dur_us);
-    gt_free(b.row_thread);
-    gt_free(b.row_list);
+    gt_free_all(b.frame_start_us, b.frame_dur_us, b.row_thread, b.row_list);
     leave_out_background(&b);
     make_points(&b);
     count_shapes(&b);

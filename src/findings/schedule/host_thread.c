@@ -30,12 +30,7 @@ typedef struct tied_event {
     uint32_t index;
 } tied_event;
 
-static int by_duration(const void *left, const void *right)
-{
-    const tied_event *a = left, *b = right;
-    if (a->dur_us != b->dur_us) return a->dur_us > b->dur_us ? -1 : 1;
-    return a->index < b->index ? -1 : a->index > b->index;
-}
+GT_ORDER_BY(by_duration, tied_event, GT_DOWN(dur_us) GT_UP(index))
 
 /* Of events that start at the same time, longer ones come first. */
 static void order_tied(uint32_t *list, size_t count, const double *dur_us)
@@ -78,10 +73,7 @@ static void order_frames(const gt_host_builder *b, gt_thread_source *source)
     }
     order_events(list, count, start_us, dur_us);
     for (size_t i = 0; i < count; i++) source->frames[i] = frames[list[i]];
-    gt_free(list);
-    gt_free(start_us);
-    gt_free(dur_us);
-    gt_free(frames);
+    gt_free_all(list, start_us, dur_us, frames);
 }
 
 /* ---- one thread ---- */
@@ -307,6 +299,5 @@ void gt_build_thread(void *context, size_t index)
     thread->end = merge_events(&w, thread->first);
     thread->launches = source->call_count != 0;
     mark_heavy(&w, thread->end);
-    gt_free(w.heavy);
-    gt_free(w.open);
+    gt_free_all(w.heavy, w.open);
 }

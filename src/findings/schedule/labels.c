@@ -297,9 +297,7 @@ static void find_work(labels *l)
         else
             active--, sum -= list.threads[place];
     }
-    gt_free(order);
-    gt_free(list.times);
-    gt_free(list.threads);
+    gt_free_all(order, list.times, list.threads);
 }
 
 /* ---- pieces of one point ---- */
@@ -553,11 +551,6 @@ void gt_build_labels(gt_schedule *schedule)
         if (point->end_ns >= point->base_ns - point->before_ns) previous_thread = point->thread;
     }
     for (size_t i = 0; i < schedule->thread_count; i++) track_free(&l.tracks[i]);
-    gt_free(l.tracks);
-    gt_free(l.raw);
-    gt_free(l.frames);
-    gt_free(l.work);
-    gt_free(l.cuts);
-    gt_free(l.uncut);
+    gt_free_all(l.tracks, l.raw, l.frames, l.work, l.cuts, l.uncut);
     gt_build_loops(schedule);
 }

@@ -327,11 +327,7 @@ static void find_bursts(burst_search *search, const sync_points *list)
     }
 }
 
-static int compare_bursts(const void *left, const void *right)
-{
-    const burst *a = left, *b = right;
-    return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
-}
+GT_ORDER_BY(compare_bursts, burst, GT_UP(start_ns))
 
 /* When a burst begins is only known to about a period, so a piece belongs to it or not as a whole. */
 static bool is_mostly_after(const gt_piece *piece, int64_t ns)
@@ -370,10 +366,5 @@ void gt_build_loops(gt_schedule *schedule)
     if (schedule->origin == GT_BY_PYTORCH) find_bursts(&search, &list);
     label_bursts(&search);
     schedule->burst_count = search.count;
-    gt_free(search.busy_ns);
-    gt_free(search.periods);
-    gt_free(search.bursts);
-    gt_free(list.points);
-    gt_free(list.sites);
-    gt_free(list.first);
+    gt_free_all(search.busy_ns, search.periods, search.bursts, list.points, list.sites, list.first);
 }

@@ -187,9 +187,7 @@ static uint32_t find_devices(gt_schedule *schedule, const gt_row_list *gpu, uint
         if (is_busier(&uses.items[d], &uses.items[busiest])) busiest = d;
     schedule->device_count = uses.count;
     schedule->op_count = uses.count ? uses.items[busiest].count : 0;
-    gt_free(names);
-    gt_free(ranks);
-    gt_free(uses.items);
+    gt_free_all(names, ranks, uses.items);
     gt_map_free(&uses.places);
     return busiest;
 }
@@ -254,16 +252,10 @@ static void fill_ops(gt_schedule *schedule, const uint32_t *rows)
             .communicates = trace->kind[row] == GT_KIND_KERNEL && gt_build_communicates(schedule, row, known),
         };
     }
-    gt_free(bytes);
-    gt_free(known);
+    gt_free_all(bytes, known);
 }
 
-static int by_end(const void *left, const void *right)
-{
-    const gt_gpu_op *a = left, *b = right;
-    if (a->end_ns != b->end_ns) return a->end_ns < b->end_ns ? -1 : 1;
-    return a->row < b->row ? -1 : a->row > b->row;
-}
+GT_ORDER_BY(by_end, gt_gpu_op, GT_UP(end_ns) GT_UP(row))
 
 /* Rows are sorted by start; among those with the same start the one that ends first comes first. */
 static void order_by_end(gt_gpu_op *ops, size_t count)

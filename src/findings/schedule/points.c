@@ -102,10 +102,7 @@ static ends ends_new(const gt_schedule *schedule)
 
 static void ends_free(ends *list)
 {
-    gt_free(list->ops);
-    gt_free(list->end_ns);
-    gt_free(list->place_of_op);
-    gt_free(list->at_or_before);
+    gt_free_all(list->ops, list->end_ns, list->place_of_op, list->at_or_before);
 }
 
 static void ends_remove(ends *list, uint32_t op)

@@ -68,10 +68,7 @@ void gt_sites_free(gt_schedule *schedule)
 {
     struct gt_sites *sites = schedule->sites;
     if (!sites) return;
-    gt_free(sites->place);
-    gt_free(sites->places);
-    gt_free(sites->path);
-    gt_free(sites->sequence);
+    gt_free_all(sites->place, sites->places, sites->path, sites->sequence);
     gt_map_free(&sites->texts);
     gt_map_free(&sites->backward);
     gt_map_free(&sites->forward);
@@ -386,12 +383,7 @@ typedef struct placed_item {
     size_t place;
 } placed_item;
 
-static int compare_items(const void *left, const void *right)
-{
-    const placed_item *a = left, *b = right;
-    if (a->item.sum != b->item.sum) return a->item.sum > b->item.sum ? -1 : 1;
-    return (a->place > b->place) - (a->place < b->place);
-}
+GT_ORDER_BY(compare_items, placed_item, GT_DOWN(item.sum) GT_UP(place))
 
 void gt_tally_sort(gt_tally *tally)
 {
@@ -409,8 +401,7 @@ void gt_tally_sort(gt_tally *tally)
 void gt_tally_free(gt_tally *tally)
 {
     if (tally->places) gt_map_free(tally->places);
-    gt_free(tally->places);
-    gt_free(tally->items);
+    gt_free_all(tally->places, tally->items);
     *tally = (gt_tally){0};
 }
 
@@ -525,7 +516,6 @@ uint32_t *gt_launch_ops_find(const gt_schedule *schedule, bool all)
     choose(&w);
     for (size_t i = 0; i < count; i++)
         if (w.ops[i] != GT_NONE) w.ops[i] &= ~IS_CHOSEN;
-    gt_free(w.op_names);
-    gt_free(w.below);
+    gt_free_all(w.op_names, w.below);
     return w.ops;
 }

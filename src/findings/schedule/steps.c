@@ -46,8 +46,7 @@ static void find_processes(gt_schedule *schedule)
         if (launched[i] > launched[most]) most = i;
     schedule->process_count = count;
     schedule->main_process = count ? processes[most] : GT_STR_NONE;
-    gt_free(processes);
-    gt_free(launched);
+    gt_free_all(processes, launched);
     gt_map_free(&places);
 }
 
@@ -58,13 +57,7 @@ static bool is_of_main_process(const gt_schedule *schedule, uint32_t thread)
 
 /* ---- steps ---- */
 
-static int by_start(const void *left, const void *right)
-{
-    const gt_step_times *a = left, *b = right;
-    if (a->start_ns != b->start_ns) return a->start_ns < b->start_ns ? -1 : 1;
-    if (a->end_ns != b->end_ns) return a->end_ns < b->end_ns ? -1 : 1;
-    return a->name < b->name ? -1 : a->name > b->name;
-}
+GT_ORDER_BY(by_start, gt_step_times, GT_UP(start_ns) GT_UP(end_ns) GT_UP(name))
 
 /* A step that was recorded twice, by two threads or two profilers, is one. */
 static void join_equal_steps(gt_schedule *schedule)

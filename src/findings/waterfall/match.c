@@ -231,9 +231,7 @@ static void divide_changes(matching *m)
         pair->overlap_ns = pair->a_hidden_ns - pair->b_hidden_ns;
         pair->speed_ns = pair->b_ns - pair->a_ns - pair->calls_ns - pair->overlap_ns;
     }
-    gt_free(others);
-    gt_free(shapes.items);
-    gt_free(shapes.pairs);
+    gt_free_all(others, shapes.items, shapes.pairs);
     gt_map_free(&shapes.places);
 }
 
@@ -267,10 +265,7 @@ static gt_part_pairs match_parts(const gt_step_parts *a, const gt_step_parts *b,
     for (gt_part_match match = 0; match < GT_PART_MATCHES; match++) match_by(&m, match);
     divide_changes(&m);
     for (size_t side = 0; side < 2; side++) {
-        gt_free(m.sides[side].parts);
-        gt_free(m.sides[side].shapes);
-        gt_free(m.pair_of[side]);
-        gt_free(m.longest_ns[side]);
+        gt_free_all(m.sides[side].parts, m.sides[side].shapes, m.pair_of[side], m.longest_ns[side]);
     }
     return m.pairs;
 }
@@ -432,9 +427,7 @@ gt_waterfall *gt_waterfall_new(const gt_step_parts *a, const gt_step_parts *b, g
 void gt_waterfall_free(gt_waterfall *waterfall)
 {
     if (!waterfall) return;
-    gt_free(waterfall->pairs.items);
-    gt_free(waterfall->items);
-    gt_free(waterfall);
+    gt_free_all(waterfall->pairs.items, waterfall->items, waterfall);
 }
 
 /* ---- the rest, and texts ---- */

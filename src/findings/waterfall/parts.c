@@ -310,9 +310,7 @@ gt_step_parts *gt_step_parts_new(const gt_schedule *schedule, const gt_idle *idl
     gt_map_free(&c.shapes);
     gt_free(c.op_is_counted);
     gt_categories_free(c.categories);
-    gt_free(c.dims);
-    gt_free(c.strides);
-    gt_free(c.types);
+    gt_free_all(c.dims, c.strides, c.types);
     return parts;
 }
 
@@ -320,10 +318,7 @@ void gt_step_parts_free(gt_step_parts *parts)
 {
     if (!parts) return;
     gt_interner_free(parts->strings);
-    gt_free(parts->items);
-    gt_free(parts->shapes);
-    gt_free(parts->times_ns);
-    gt_free(parts);
+    gt_free_all(parts->items, parts->shapes, parts->times_ns, parts);
 }
 
 /* ---- from the sheets of a report ---- */

@@ -139,8 +139,7 @@ static void keep_hip(gt_table *table, const gt_store *calls)
     uint8_t *keep = gt_alloc(table->row_count + 1);
     for (size_t i = 0; i < table->row_count; i++) keep[i] = domains[i] == GT_CALL_HIP;
     gt_table_keep(table, keep);
-    gt_free(keep);
-    gt_free(domains);
+    gt_free_all(keep, domains);
 }
 
 bool gt_convert_csv(const char *folder, const char *to, size_t *kernels, size_t *counters,
@@ -173,8 +172,7 @@ bool gt_convert_csv(const char *folder, const char *to, size_t *kernels, size_t 
         gt_arg_list_add(arena, written, gt_output_file_path(output, i));
     gt_output_free(output);
     for (size_t i = 0; i < GT_LENGTH(all); i++) gt_table_free(all[i]);
-    gt_free(dispatches.kernels);
-    gt_free(copies.directions);
+    gt_free_all(dispatches.kernels, copies.directions);
     gt_rocprof_free(run);
     return ok;
 }

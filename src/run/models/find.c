@@ -259,7 +259,6 @@ bool gt_models_find(gt_arena *arena, const gt_value **models, gt_error *error)
     list = gt_arena_alloc(arena, sizeof *list);
     *list = (gt_value){.type = GT_VALUE_LIST, .count = (uint32_t)count, .items = items};
     *models = list;
-    gt_free(plain.items);
-    gt_free(custom.items);
+    gt_free_all(plain.items, custom.items);
     return ok;
 }

@@ -59,8 +59,7 @@ static bool draw_all_changes(const gt_canvas *to, const gt_table *summary, const
                                                  .width_inches = fmax(10, 7.0 * (double)(runs->count - 1)),
                                                  .height_inches = 6},
                               gt_chart_changes);
-    gt_free(title);
-    gt_free(panels);
+    gt_free_all(title, panels);
     free_runs(changes, runs->count);
     return drawn;
 }
@@ -132,9 +131,7 @@ static rank_columns find_rank_columns(const gt_table *times, const all_runs *run
 static void free_rank_columns(rank_columns *found)
 {
     for (size_t r = 0; r < found->count; r++) gt_free(found->names[r]);
-    gt_free(found->names);
-    gt_free(found->ranks);
-    gt_free(found->columns);
+    gt_free_all(found->names, found->ranks, found->columns);
 }
 
 /* "<type>_by_rank.png" with a type that can be part of a file name. */
@@ -172,8 +169,7 @@ static bool draw_all_type(const gt_canvas *to, const gt_table *times, const all_
                                                 .width_inches = 12,
                                                 .height_inches = 6},
                                 gt_chart_lines);
-    gt_free(title);
-    gt_free(name);
+    gt_free_all(title, name);
     free_runs(shown, runs->count);
     return drawn;
 }

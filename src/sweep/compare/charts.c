@@ -131,8 +131,7 @@ static void end_chart(drawing *d, const gt_run_chart *chart, gt_series *series)
 {
     gt_plot_legend(&d->axes, series, chart->run_count);
     for (size_t i = 0; i < chart->run_count; i++) {
-        gt_free((char *)(uintptr_t)series[i].name);
-        gt_free((gt_point *)(uintptr_t)series[i].points);
+        gt_free_all((char *)(uintptr_t)series[i].name, (gt_point *)(uintptr_t)series[i].points);
     }
     gt_free(series);
     free_ticks(d->ticks, chart->category_count);

@@ -90,8 +90,7 @@ static void match_rows(gt_table *baseline, gt_table *test, size_t keys)
     }
     gt_table_take(baseline, base_rows, count);
     gt_table_take(test, test_rows, count);
-    gt_free(base_rows);
-    gt_free(test_rows);
+    gt_free_all(base_rows, test_rows);
     gt_map_free(&places);
 }
 

@@ -121,8 +121,7 @@ static void drop_old_reports(gt_run_reports *reports, const gt_fresh_reports *fr
             continue;
         }
         gt_warn("%s is not used: it is older than this call", report->path);
-        gt_free(report->path);
-        gt_free(report->file);
+        gt_free_all(report->path, report->file);
     }
     if (fresh->has_ranks) reports->ranks.count = kept;
 }
@@ -184,15 +183,13 @@ void gt_run_comparisons_free(gt_run_comparisons *all)
         gt_table_list_free(&comparison->collectives);
         gt_table_list_free(&comparison->collective_comparison);
         gt_final_report_free(&comparison->final);
-        gt_free(comparison->baseline_label);
-        gt_free(comparison->test_label);
+        gt_free_all(comparison->baseline_label, comparison->test_label);
     }
     for (size_t i = 0; i < all->run_count; i++) {
         gt_run_reports_free(&all->runs[i].reports);
         gt_table_list_free(&all->runs[i].timeline);
     }
     gt_table_list_free(&all->together);
-    gt_free(all->items);
-    gt_free(all->runs);
+    gt_free_all(all->items, all->runs);
     *all = (gt_run_comparisons){0};
 }

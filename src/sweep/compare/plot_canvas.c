@@ -106,7 +106,6 @@ bool gt_canvas_draw_collectives(const gt_canvas *to, size_t index, const gt_coll
                                                 .width_inches = 14,
                                                 .height_inches = 6},
                                 gt_chart_bars);
-    gt_free(title);
-    gt_free(name);
+    gt_free_all(title, name);
     return drawn;
 }

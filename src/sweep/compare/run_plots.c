@@ -40,10 +40,7 @@ static bool draw_dashboard(const gt_canvas *to, const gt_table *dashboard)
                                        .width_inches = 10,
                                        .height_inches = 6},
                        gt_chart_bars);
-    gt_free(metrics);
-    gt_free(before);
-    gt_free(after);
-    gt_free(changes);
+    gt_free_all(metrics, before, after, changes);
     return drawn;
 }
 
@@ -115,8 +112,7 @@ static bool make_grid(rank_grid *grid, const gt_table *table)
 static void free_grid(rank_grid *grid)
 {
     for (size_t i = 0; i < grid->rank_count; i++) gt_free(grid->ranks[i]);
-    gt_free(grid->ranks);
-    gt_free(grid->types);
+    gt_free_all(grid->ranks, grid->types);
     for (size_t m = 0; m < MEASURES; m++) gt_free(grid->values[m]);
 }
 
@@ -147,8 +143,7 @@ static bool draw_type(const gt_canvas *to, const rank_grid *grid, const char *ty
                                                 .width_inches = 12,
                                                 .height_inches = 6},
                                 gt_chart_lines);
-    gt_free(title);
-    gt_free(name);
+    gt_free_all(title, name);
     return drawn;
 }
 
@@ -221,8 +216,7 @@ static gt_collective_names name_collectives(const gt_table *table)
         char *type = has_types ? gt_format(" %s", gt_plot_string(table, dtype, row)) : gt_strdup("");
         char *digits = isfinite(size) ? gt_format(" %.0f", size) : gt_strdup("");
         names.items[row] = gt_format("%s%s%s", gt_plot_string(table, name, row), type, digits);
-        gt_free(type);
-        gt_free(digits);
+        gt_free_all(type, digits);
     }
     return names;
 }
@@ -283,8 +277,7 @@ static bool draw_collectives(const gt_canvas *to, const gt_table *table, const g
         const gt_chart_run runs[] = {{dashboard->columns[1].name, before, BASELINE_COLOUR},
                                      {dashboard->columns[2].name, after, TEST_COLOUR}};
         drawn = gt_canvas_draw_collectives(to, i, &names, runs, GT_LENGTH(runs));
-        gt_free(before);
-        gt_free(after);
+        gt_free_all(before, after);
     }
     drawn = drawn && draw_collective_changes(to, table, &names);
     gt_collective_names_free(&names);

@@ -46,10 +46,7 @@ typedef struct place {
 
 static void free_place(place *p)
 {
-    gt_free(p->folder);
-    gt_free(p->prefix);
-    gt_free(p->collective);
-    gt_free(p->label);
+    gt_free_all(p->folder, p->prefix, p->collective, p->label);
 }
 
 /* Cuts off and returns the last part of a path that has no trailing '/'. */
@@ -100,8 +97,7 @@ static char *sweep_above(const char *whole_path)
     char *above = gt_strdup(whole_path), *last = cut_last_part(above), *upper = cut_last_part(above);
     bool is_classic = is_classic_setting(upper, last);
     char *found = is_classic || !has_reports(whole_path) ? reports_above(whole_path) : NULL;
-    gt_free(last);
-    gt_free(upper);
+    gt_free_all(last, upper);
     if (found || !is_classic) {
         gt_free(above);
         return found;
@@ -138,9 +134,7 @@ static char *own_label(const char *whole_path)
     const char *channels = gt_folder_digits(last, "nccl_", "channels", &len);
     char *label =
         is_classic_setting(upper, last) ? gt_format("%s_%.*sch", upper, (int)len, channels) : gt_strdup(last);
-    gt_free(above);
-    gt_free(last);
-    gt_free(upper);
+    gt_free_all(above, last, upper);
     return label;
 }
 
@@ -159,8 +153,7 @@ static bool has_own_reports(const char *whole_path)
     char *ranks = gt_format("%s/" GT_SWEEP_ANALYSIS "/individual_reports", whole_path),
          *collective = gt_format("%s/" GT_SWEEP_ANALYSIS "/collective_reports", whole_path);
     bool has = gt_path_is_folder(ranks) || gt_path_is_folder(collective);
-    gt_free(ranks);
-    gt_free(collective);
+    gt_free_all(ranks, collective);
     return has;
 }
 
@@ -172,11 +165,7 @@ static place place_of(const char *whole_path, bool own_first)
     return p;
 }
 
-static int by_rank(const void *a, const void *b)
-{
-    const gt_setting_report *x = a, *y = b;
-    return (x->rank > y->rank) - (x->rank < y->rank);
-}
+GT_ORDER_BY(by_rank, gt_setting_report, GT_UP(rank))
 
 static void add_ranks(gt_setting_reports *ranks, const char *folder, const char *prefix)
 {
@@ -213,8 +202,7 @@ bool gt_run_reports_find(gt_run_reports *reports, const char *run, gt_reports_se
     }
     bool found = reports->ranks.count > 0 || (search.without_ranks && reports->collective);
     if (!found) gt_fail(error, "%s: no rank reports: no %s/%s<R>.xlsx", run, individual, p.prefix);
-    gt_free(individual);
-    gt_free(whole);
+    gt_free_all(individual, whole);
     free_place(&p);
     return found;
 }
@@ -230,9 +218,6 @@ bool gt_run_reports_in(gt_run_reports *reports, const char *folder, gt_error *er
 void gt_run_reports_free(gt_run_reports *reports)
 {
     gt_setting_reports_free(&reports->ranks);
-    gt_free(reports->collective);
-    gt_free(reports->label);
-    gt_free(reports->folder_name);
-    gt_free(reports->own_folder);
+    gt_free_all(reports->collective, reports->label, reports->folder_name, reports->own_folder);
     *reports = (gt_run_reports){0};
 }

@@ -271,11 +271,7 @@ bool gt_effects_find(gt_effects *effects, const gt_effect_design *design)
         effects->has_interactions = effects->has_interactions && m.term_count > 1;
         fit_all(&m, effects);
     }
-    gt_free(m.rows);
-    gt_free(m.root);
-    gt_free(m.rest);
-    gt_free(m.terms);
-    gt_free(m.basis);
+    gt_free_all(m.rows, m.root, m.rest, m.terms, m.basis);
     return found;
 }
 

@@ -84,8 +84,7 @@ static void check_ranks(gt_sweep_measures *m)
             leave_out(&m->runs[i], gt_format("there is no whole trace of %s", lacking[i]));
         gt_free(lacking[i]);
     }
-    gt_free(lacking);
-    gt_free(all.items);
+    gt_free_all(lacking, all.items);
     if (m->is_partial)
         gt_warn("No run has whole traces of all ranks: the settings cannot be compared");
     else if (whole && partial >= measured)

@@ -406,8 +406,7 @@ bool gt_sweep_measure_source(gt_sweep_measures *measures, const gt_sweep *sweep,
         measured = j.done > 0 || gt_fail(error, "none of the traces could be measured");
     }
     for (size_t i = 0; i < sweep->count; i++) gt_sweep_traces_free(&j.traces[i]);
-    gt_free(j.traces);
-    gt_free(j.tasks);
+    gt_free_all(j.traces, j.tasks);
     gt_map_free(&j.overlaps);
     gt_map_free(&j.bandwidths);
     gt_interner_free(j.keys);
@@ -422,9 +421,7 @@ void gt_sweep_measures_free(gt_sweep_measures *m)
                                      &run->per_rank,      &run->rank_exposed_ms, &run->rank_gemm_ms,
                                      &run->rank_slowdowns};
         for (size_t k = 0; k < GT_LENGTH(lists); k++) gt_free(lists[k]->items);
-        gt_free(run->recorded.items);
-        gt_free(run->measured.items);
-        gt_free(run->left_out);
+        gt_free_all(run->recorded.items, run->measured.items, run->left_out);
     }
     for (size_t i = 0; i < m->overlap_count; i++) {
         gt_overlap_row *row = &m->overlaps[i];
@@ -432,14 +429,10 @@ void gt_sweep_measures_free(gt_sweep_measures *m)
         for (size_t k = 0; k < GT_LENGTH(lists); k++) gt_free(lists[k]->items);
     }
     for (size_t i = 0; i < m->bandwidth_count; i++) {
-        gt_free(m->bandwidths[i].bus_gb_s.items);
-        gt_free(m->bandwidths[i].latency_us.items);
-        gt_free(m->bandwidths[i].run_bus_gb_s.items);
+        gt_free_all(m->bandwidths[i].bus_gb_s.items, m->bandwidths[i].latency_us.items,
+                    m->bandwidths[i].run_bus_gb_s.items);
     }
-    gt_free(m->runs);
-    gt_free(m->first_config);
-    gt_free(m->overlaps);
-    gt_free(m->bandwidths);
+    gt_free_all(m->runs, m->first_config, m->overlaps, m->bandwidths);
     gt_interner_free(m->strings);
     *m = (gt_sweep_measures){0};
 }

@@ -261,9 +261,7 @@ static void measure(gt_trace_measures *found, const gt_schedule *s)
     free_coverage(&collectives);
     free_coverage(&compute);
     free_coverage(&both);
-    gt_free(steps.starts);
-    gt_free(steps.entries);
-    gt_free(steps.lengths);
+    gt_free_all(steps.starts, steps.entries, steps.lengths);
 }
 
 gt_trace_measures *gt_trace_measures_of_schedule(const gt_schedule *schedule, gt_error *error)
@@ -328,13 +326,10 @@ void gt_trace_measures_free(gt_trace_measures *measures)
 {
     if (!measures) return;
     for (size_t i = 0; i < measures->gemm_count; i++) {
-        gt_free(measures->gemms[i].with.items);
-        gt_free(measures->gemms[i].without.items);
+        gt_free_all(measures->gemms[i].with.items, measures->gemms[i].without.items);
     }
-    gt_free(measures->gemms);
-    gt_free(measures->step_ms.items);
-    gt_free(measures->step_exposed_ms.items);
-    gt_free(measures->step_gemm_ms.items);
+    gt_free_all(measures->gemms, measures->step_ms.items, measures->step_exposed_ms.items,
+                measures->step_gemm_ms.items);
     gt_table_free(measures->collectives);
     gt_interner_free(measures->strings);
     gt_free(measures);

@@ -138,8 +138,7 @@ void gt_kernel_patterns_make(gt_kernel_patterns *patterns, const gt_column *name
         patterns->items[patterns->count++] = (gt_kernel_pattern){ids[i], originals[ids[i]]};
         patterns->shortened += originals[ids[i]] != GT_STR_NONE;
     }
-    gt_free(ids);
-    gt_free(originals);
+    gt_free_all(ids, originals);
     make_regex(patterns, exact);
 }
 

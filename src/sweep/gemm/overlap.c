@@ -127,12 +127,7 @@ typedef struct interval {
     double begin, end;
 } interval;
 
-static int by_begin(const void *a, const void *b)
-{
-    const interval *x = a, *y = b;
-    if (x->begin != y->begin) return x->begin < y->begin ? -1 : 1;
-    return x->end < y->end ? -1 : x->end > y->end;
-}
+GT_ORDER_BY(by_begin, interval, GT_UP(begin) GT_UP(end))
 
 static double length_of_union(interval *intervals, size_t count)
 {
@@ -269,8 +264,7 @@ static void sort_counts(gt_overlap_counts *counts)
     for (size_t i = 0; i < counts->count; i++) sorted[i] = counts->items[order[i]];
     gt_free(counts->items);
     counts->items = sorted;
-    gt_free(order);
-    gt_free(keys);
+    gt_free_all(order, keys);
 }
 
 static bool add_overlap(work *w, const gt_sweep *sweep, gt_error *error)

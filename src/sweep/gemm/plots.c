@@ -73,8 +73,7 @@ static void add_lines(gt_variance_plots *plots, const gt_variance_rows *rows, si
     else
         add_plot(plots, GT_PLOT_LINES, a, b, gt_format("variance_%s_%s_interaction.png", first, second),
                  gt_format("Interaction of %s and %s", rows->axes[a].name, rows->axes[b].name));
-    gt_free(first);
-    gt_free(second);
+    gt_free_all(first, second);
 }
 
 gt_variance_plots gt_variance_plots_of(const gt_variance_rows *rows)
@@ -97,8 +96,7 @@ gt_variance_plots gt_variance_plots_of(const gt_variance_rows *rows)
 void gt_variance_plots_free(gt_variance_plots *plots)
 {
     for (size_t i = 0; i < plots->count; i++) {
-        gt_free(plots->items[i].file);
-        gt_free(plots->items[i].title);
+        gt_free_all(plots->items[i].file, plots->items[i].title);
     }
     gt_free(plots->items);
     *plots = (gt_variance_plots){0};
@@ -191,8 +189,7 @@ static bool draw_boxes(const gt_variance_rows *rows, const gt_variance_plot *plo
         gt_box_free(&box);
     }
     free_labels(&labels);
-    gt_free(name);
-    gt_free(title);
+    gt_free_all(name, title);
     return write_figure(figure, folder, plot->file, output, error);
 }
 
@@ -214,8 +211,7 @@ static void draw_violin_panel(gt_figure *figure, const gt_variance_rows *rows, s
         gt_plot_violin(&axes, (double)i, &density, (gt_paint){k->violin_fill, 0.7});
     }
     free_labels(&labels);
-    gt_free(name);
-    gt_free(title);
+    gt_free_all(name, title);
 }
 
 /* One panel per axis; of very many, the first ones and the rank. */
@@ -319,9 +315,7 @@ static interaction make_interaction(const gt_variance_rows *rows, const gt_varia
 static void free_interaction(interaction *in)
 {
     for (size_t t = 0; t < in->series_count; t++) gt_free((char *)(uintptr_t)in->series[t].name);
-    gt_free(in->places);
-    gt_free(in->points);
-    gt_free(in->series);
+    gt_free_all(in->places, in->points, in->series);
 }
 
 static tick_labels label_places(const interaction *in, const gt_variance_axis *other, bool as_reference)
@@ -355,9 +349,7 @@ static bool draw_interaction(const gt_variance_rows *rows, const gt_variance_plo
     gt_plot_legend(&axes, in.series, in.series_count);
     free_labels(&labels);
     free_interaction(&in);
-    gt_free(first);
-    gt_free(second);
-    gt_free(title);
+    gt_free_all(first, second, title);
     return write_figure(figure, folder, plot->file, output, error);
 }
 

@@ -202,7 +202,6 @@ bool gt_gemm_rows_find(gt_gemm_rows *rows, gt_table *table, const gt_sweep *swee
 
 void gt_gemm_rows_free(gt_gemm_rows *rows)
 {
-    gt_free(rows->runs);
-    gt_free(rows->run_of_row);
+    gt_free_all(rows->runs, rows->run_of_row);
     *rows = (gt_gemm_rows){0};
 }

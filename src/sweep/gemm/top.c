@@ -249,9 +249,7 @@ static void take_sheet(job *j, task *t, sheet *s, gt_interner *strings)
         t->difference = gt_alloc(kept * sizeof *t->difference);
         for (size_t i = 0; i < kept; i++) t->difference[i] = s->difference[order[i]];
     }
-    gt_free(order);
-    gt_free(s->rows);
-    gt_free(s->difference);
+    gt_free_all(order, s->rows, s->difference);
 }
 
 static bool read_report(void *context, size_t index)
@@ -351,8 +349,7 @@ static void sort_rows(gt_top_gemms *found, const job *j)
     gt_table_take(found->table, order, count);
     found->difference = gt_alloc(count * sizeof *found->difference);
     for (size_t i = 0; i < count; i++) found->difference[i] = unsorted[order[i]];
-    gt_free(order);
-    gt_free(unsorted);
+    gt_free_all(order, unsorted);
 }
 
 /* ---- choosing reports ---- */
@@ -473,8 +470,7 @@ static void free_tasks(job *j)
 {
     for (size_t i = 0; i < j->count; i++) {
         gt_table_free(j->tasks[i].table);
-        gt_free(j->tasks[i].difference);
-        gt_free(j->tasks[i].path);
+        gt_free_all(j->tasks[i].difference, j->tasks[i].path);
     }
     gt_free(j->tasks);
 }

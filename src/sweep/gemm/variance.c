@@ -164,13 +164,7 @@ typedef struct value {
     size_t place; /* in the grid; SIZE_MAX: unknown */
 } value;
 
-static int by_order(const void *a, const void *b)
-{
-    const value *x = a, *y = b;
-    if (x->number != y->number) return x->number < y->number ? -1 : 1;
-    if (x->place != y->place) return x->place < y->place ? -1 : 1;
-    return strcmp(x->text, y->text);
-}
+GT_ORDER_BY(by_order, value, GT_UP(number) GT_UP(place) GT_UP_TEXT(text))
 
 /* The place of each value, by its id, in the grid that sweep.json describes; SIZE_MAX: unknown. */
 static size_t *places_in_grid(const reader *r, const gt_sweep *grid, const char *axis)
@@ -239,9 +233,7 @@ static void group_rows(const reader *r, size_t index, const gt_sweep *grid)
     }
     for (size_t row = 0; row < rows->count; row++)
         axis->values_us[next[axis->of_row[row]]++] = rows->time_diff_us[row];
-    gt_free(next);
-    gt_free(values);
-    gt_free(group_of);
+    gt_free_all(next, values, group_of);
 }
 
 static void name_axes(const reader *r)
@@ -298,9 +290,7 @@ bool gt_variance_rows_of(const gt_table *table, const char *path, gt_variance_ro
 void gt_variance_rows_free(gt_variance_rows *rows)
 {
     for (size_t a = 0; a < rows->axis_count; a++) {
-        gt_free(rows->axes[a].items);
-        gt_free(rows->axes[a].values_us);
-        gt_free(rows->axes[a].of_row);
+        gt_free_all(rows->axes[a].items, rows->axes[a].values_us, rows->axes[a].of_row);
     }
     gt_free(rows->time_diff_us);
     gt_arena_free(&rows->arena);

@@ -67,8 +67,5 @@ void gt_sweeps_page(const gt_page_sweep *sweeps, size_t count, const char *comma
     gt_free(notes.items);
     gt_buffer_free(&facts);
     gt_buffer_free(&title);
-    gt_free(spreads);
-    gt_free(work);
-    gt_free(sheets);
-    gt_free(sources);
+    gt_free_all(spreads, work, sheets, sources);
 }

@@ -104,8 +104,7 @@ bool gt_run_plan_pick(gt_run_plan *plan, const char *const *places, size_t count
                 pick(plan, point, repeat);
                 left--;
             }
-            gt_free(folder);
-            gt_free(place);
+            gt_free_all(folder, place);
         }
     }
     gt_sweep_record_free(record);

@@ -247,8 +247,7 @@ static const char *place_of(const gt_run_plan *plan, size_t run, gt_run_point *m
     char *above = repeat > 1 ? gt_format("repeat_%zu", repeat) : gt_strdup("");
     char *place = gt_sweep_grid_folder(&plan->grid, gt_run_grid_point(plan, run), above);
     const char *kept = gt_arena_bytes(&made->arena, place, strlen(place));
-    gt_free(above);
-    gt_free(place);
+    gt_free_all(above, place);
     return kept;
 }
 

@@ -31,8 +31,7 @@ void gt_runner_log(gt_runner *r, const char *format, ...)
     gt_clock_format(stamp, sizeof stamp, "%Y-%m-%d %H:%M:%S", time(NULL));
     char *line = gt_format("[%s] %s", stamp, text);
     gt_runner_put(r, GT_TONE_PLAIN, line);
-    gt_free(line);
-    gt_free(text);
+    gt_free_all(line, text);
 }
 
 static void log_values(gt_runner *r, const char *what, const gt_sweep_axis *axis)

@@ -130,8 +130,7 @@ static bool add_operations(gt_table *all, gt_error *error)
         char *called = operation_name(gt_column_number(gt_table_column(all, GT_COL_FULL_MSG_SIZE_MB), row));
         gt_table_set_cstr(all, id, row, number);
         gt_table_set_cstr(all, name, row, called);
-        gt_free(number);
-        gt_free(called);
+        gt_free_all(number, called);
     }
     gt_groups_free(&groups);
     return true;

@@ -120,8 +120,7 @@ bool gt_sweep_counter_tables(const gt_sweep *sweep, const gt_read_options *read,
         gt_table_free(j.tables[i]);
     }
     warn_of_uncounted(&j, all->row_count > 0);
-    gt_free(j.tables);
-    gt_free(j.uncounted);
+    gt_free_all(j.tables, j.uncounted);
     gt_table_list_add(tables, all);
     if (ok && !any_read) ok = gt_fail(error, "no setting has output of rocprofv3 that can be read");
     return ok && add_pivots(sweep, all, tables, error);
