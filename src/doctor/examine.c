@@ -185,7 +185,7 @@ static void examine_index(gt_diagnosis *d, const char *trace)
     gt_missing_add(d, "trace", "the trace of this index",
                    "only what is in the index can be reported, and whether "
                    "the trace has changed is unknown",
-                   "put the trace beside its index");
+                   "put the trace next to its index");
     gt_supported_command_add(d, "report", true, "from what the index has");
     d->next = gt_diagnosis_command(d, "gputally report", d->path, NULL);
 }

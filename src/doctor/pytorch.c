@@ -445,7 +445,7 @@ static void name_profile(gt_diagnosis *d)
     char *folder = gt_path_folder(d->path);
     gt_missing_add(d, "profile", "the profile itself",
                    "this trace is a view of it without shapes and modules",
-                   "gputally report on the *.xplane.pb file beside it");
+                   "gputally report on the *.xplane.pb file next to it");
     if (gt_profiles_find(&profiles, folder, &ignored) && profiles.count)
         d->next = gt_diagnosis_command(d, "gputally report", folder, NULL);
     gt_profiles_free(&profiles);

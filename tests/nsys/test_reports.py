@@ -318,7 +318,7 @@ def refused(test):
             test.tally.add(f"{command} refuses {name}", problems)
     export(test, name="run one.sqlite")
     outcome, _, problems = sheets(test, report, code=1)
-    if "; run one.sqlite beside it can be read as it is\n" not in outcome.stderr:
+    if "; run one.sqlite next to it can be read as it is\n" not in outcome.stderr:
         problems.append(outcome.stderr)
     test.tally.add("a report whose export lies beside it", problems)
     path = export(test)

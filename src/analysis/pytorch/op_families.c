@@ -515,7 +515,7 @@ static void warn(const not_modelled *left, size_t ops)
     gt_buffer_free(&why);
 }
 
-enum { FAMILIES_AT_ONCE = 2 }; /* beside other parts of the report, which take longer */
+enum { FAMILIES_AT_ONCE = 2 }; /* next to other parts of the report, which take longer */
 
 /* A family that has ops. */
 typedef struct used_family {

@@ -80,13 +80,13 @@ static bool passes_kernel(const search *s, uint32_t n, uint8_t kind)
     return (kind == GT_KIND_PYTHON || kind == GT_KIND_RUNTIME) && s->to_kernel[n] < LEVELS_TO_KERNEL;
 }
 
-/* Returns whether this is news about the event. */
+/* Returns whether the event has changed. */
 static bool learn(search *s, uint32_t n, bool modelled, uint8_t to_kernel)
 {
-    bool news = (modelled && !s->modelled_below[n]) || to_kernel < s->to_kernel[n];
+    bool is_changed = (modelled && !s->modelled_below[n]) || to_kernel < s->to_kernel[n];
     if (modelled) s->modelled_below[n] = 1;
     if (to_kernel < s->to_kernel[n]) s->to_kernel[n] = to_kernel;
-    return news;
+    return is_changed;
 }
 
 /* Callers before the range come in groups, because its events are looked at from the last to the first. */

@@ -28,7 +28,7 @@ static const gt_option output_options[] = {
     GT_OUTPUT_OPTIONS(GT_COLLECTIVE_WORKBOOK " in the folder of the partials"),
     GT_RANKS_ANSWERS_OPTIONS,
     {"output_html", GT_OPTION_STRING, "PATH", NULL,
-     "write the page to PATH (docs/page.md; default: " GT_COLLECTIVE_PAGE " beside the default workbook)"},
+     "write the page to PATH (docs/page.md; default: " GT_COLLECTIVE_PAGE " next to the default workbook)"},
     {"no_html", GT_OPTION_FLAG, NULL, NULL, "write no page"},
 };
 static const gt_option_group output_group = {"Output", output_options, GT_LENGTH(output_options)};

@@ -14,7 +14,7 @@
 static const gt_option partial_options[] = {
     {"output", GT_OPTION_STRING, "PATH", NULL,
      "write the partials into the folder PATH, or, if PATH ends in .gtpart, that of a single trace to the "
-     "file PATH (default: TRACE.gtpart beside each trace)"},
+     "file PATH (default: TRACE.gtpart next to each trace)"},
     {"rank", GT_OPTION_INT, "N", NULL,
      "set the rank of a single trace (default: from the trace, else the file name, else the path)",
      .minimum = "0"},

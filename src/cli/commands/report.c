@@ -41,7 +41,7 @@ static const gt_option findings_options[] = {
      "standard output"},
     {"output_html", GT_OPTION_STRING, "PATH", NULL,
      "write the page, which opens in any browser, to PATH (docs/page.md), or into the folder PATH (default: "
-     "beside each workbook, with the ending .html)"},
+     "next to each workbook, with the ending .html)"},
     {"no_html", GT_OPTION_FLAG, NULL, NULL, "write no page"},
     {"print", GT_OPTION_FLAG, NULL, NULL, "write no files, only print"},
     {"strict_trust", GT_OPTION_FLAG, NULL, NULL,

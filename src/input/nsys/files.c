@@ -50,7 +50,7 @@ bool gt_nsys_fail_report(const char *path, gt_str first_bytes, gt_error *error)
         "--type sqlite -o %s%s%s%s",
         path, version.len ? " (written by nsys " : "", gt_buffer_str(&version).bytes, version.len ? ")" : "",
         gt_buffer_str(&command).bytes, sibling ? "; " : "", sibling ? gt_path_name(sibling) : "",
-        sibling ? " beside it can be read as it is" : "");
+        sibling ? " next to it can be read as it is" : "");
     gt_buffer_free(&version);
     gt_buffer_free(&command);
     gt_free_all(export, sibling);
