@@ -94,21 +94,6 @@ static const gt_col summary_columns[] = {
     GT_COL_CATEGORY,
 };
 
-/* TraceLens writes a sheet without rows in this other order. */
-static const gt_col summary_columns_empty[] = {
-    GT_COL_NAME,
-    GT_COL_COUNT_TITLE,
-    GT_COL_MEAN_KERNEL_TIME_US,
-    GT_COL_MEDIAN_KERNEL_TIME_US,
-    GT_COL_STD_KERNEL_TIME_US,
-    GT_COL_MIN_KERNEL_TIME_US,
-    GT_COL_MAX_KERNEL_TIME_US,
-    GT_COL_TOTAL_KERNEL_TIME_MS,
-    GT_COL_PERCENTAGE_PCT,
-    GT_COL_CUMULATIVE_PERCENTAGE_PCT,
-    GT_COL_CATEGORY,
-};
-
 static const gt_aggregate category_aggregates[] = {
     {GT_COL_COUNT_TITLE, GT_GROUP_SUM, GT_COL_COUNT_TITLE},
     {GT_COL_TOTAL_NS, GT_GROUP_SUM, GT_COL_TOTAL_NS},
@@ -190,8 +175,10 @@ gt_table *gt_kernel_summary(const gt_table *by_name, bool as_tracelens)
     for (size_t i = 0; i < GT_LENGTH(summary_times); i++)
         gt_table_ns_to_us(summary, gt_table_find(summary, summary_times[i].ns), summary_times[i].us);
     gt_table_ns_to_ms(summary, gt_table_find(summary, GT_COL_TOTAL_NS), GT_COL_TOTAL_KERNEL_TIME_MS);
-    bool is_odd = as_tracelens && !summary->row_count;
-    gt_table_select(summary, is_odd ? summary_columns_empty : summary_columns, GT_LENGTH(summary_columns));
+    gt_table_select(summary, summary_columns, GT_LENGTH(summary_columns));
+    if (as_tracelens && !summary->row_count) /* as TraceLens orders a sheet without rows */
+        gt_table_move_column(summary, gt_table_find(summary, GT_COL_TOTAL_KERNEL_TIME_MS),
+                             gt_table_find(summary, GT_COL_PERCENTAGE_PCT));
     return summary;
 }
 
