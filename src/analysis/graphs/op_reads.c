@@ -4,8 +4,6 @@
  * activations (aten::bmm) are not in it. */
 #include "analysis/graphs/op_reads.h"
 
-#include "trace/rows.h"
-
 typedef enum input_use {
     WEIGHT,  /* the input is a matrix of weights */
     EXPERTS, /* the input and the next one are the weights of all experts; two further on, each token's */
