@@ -7,9 +7,6 @@
  * what they predict. docs/findings.md has the programs of each kind. */
 #include "findings/rules.h"
 
-#include <math.h>
-#include <string.h>
-
 typedef enum gain_kind {
     HOST_WORK, /* what the host does or waits for is seen as it is */
     LAUNCHES,  /* what remains when calls are cheaper, or do not wait, is assumed */

@@ -5,11 +5,6 @@
 #include "analysis/serving/sheets.h"
 #include "report/summary.h"
 #include "schema/columns.h"
-#include "schema/sheets.h"
-
-#include <ctype.h>
-#include <math.h>
-#include <string.h>
 
 /* ---- text ---- */
 

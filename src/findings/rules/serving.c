@@ -11,7 +11,6 @@
  * repairs that were tried, so they are hints.
  */
 #include "analysis/graphs/memory.h"
-#include "base/memory.h"
 #include "findings/rules/rules_table.h"
 #include "table/stats.h"
 
