@@ -408,7 +408,8 @@ static bool add_value(gt_json_writer *w, match *m, size_t place)
     bool is_tensor = gt_str_starts_with(kind, "Tensor");
     if (is_empty && (is_optional || (is_tensor && !bracket))) return gt_json_add_cstr(w, NULL), true;
     if (is_empty && gt_str_equals(kind, "str")) { /* traces do not have these */
-        gt_json_add_raw(w, p->otherwise.len ? p->otherwise : str("\"\""));
+        bool is_known = p->otherwise.len > 2;     /* in quotes */
+        gt_json_add_string(w, is_known ? (gt_str){p->otherwise.bytes + 1, p->otherwise.len - 2} : str(""));
         return true;
     }
     if (is_tensor && bracket) return add_tensors(w, m, i);

@@ -186,9 +186,9 @@ static bool add_entry(gt_json_writer *w, const gt_table *groups, size_t row, con
         gt_json_key(&entry, "kernels");
         gt_json_add_raw(&entry, kernels);
         gt_json_key(&entry, "Input Dims");
-        gt_json_add_raw(&entry, op.dims);
+        gt_json_add_value(&entry, gt_value_parse(&arena, op.dims));
         gt_json_key(&entry, "Input type");
-        gt_json_add_raw(&entry, op.types);
+        gt_json_add_value(&entry, gt_value_parse(&arena, op.types));
         gt_json_close(&entry, '}');
         gt_json_add_raw(w, gt_buffer_str(&entry.text));
     }

@@ -118,8 +118,7 @@ static bool write_list(const replaying *r, const gt_replay_list *list, gt_error 
     char *program = gt_replay_program(NULL);
     bool done = add_file(r, output, IR_FILE, (gt_str){list->ir.bytes, list->ir.len}, error) &&
                 add_file(r, output, PROGRAM_FILE, (gt_str){program, strlen(program)}, error) &&
-                gt_output_csvs(output, r->dir, &list->skipped, list->skipped->row_count > 0, error) &&
-                gt_output_commit(output, error);
+                gt_output_csvs(output, r->dir, &list->skipped, 1, error) && gt_output_commit(output, error);
     if (done && !r->quiet) show_list(list, output);
     gt_output_free(output);
     gt_free(program);
