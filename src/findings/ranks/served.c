@@ -197,7 +197,7 @@ static void find_leader(served_rank *ranks, size_t number)
 static bool shares(const served_rank *a, const gt_served_step *x, const served_rank *b,
                    const gt_served_step *y, gt_served_use use)
 {
-    if (!order_of(a, x) || order_of(a, x) != order_of(b, y)) return false;
+    if (x->comm_count != y->comm_count || !order_of(a, x) || order_of(a, x) != order_of(b, y)) return false;
     if (a->leader == b->leader) return same_work(x, y);
     return use != GT_SERVED_PLAIN && a->is_along && b->is_along;
 }
