@@ -2,6 +2,7 @@
  * their text aside, and writes the files and their description. */
 #include "transform/split_parts.h"
 #include "analysis/serving/repetition.h"
+#include "analysis/serving/step_list.h"
 #include "base/progress.h"
 #include "input/chrome/chrome.h"
 #include "input/chrome/kineto.h"
@@ -538,20 +539,64 @@ static void find_repetitions(gt_splitting *s, gt_pytorch_linked *linked)
     gt_calls_free(calls);
 }
 
-static bool search_repetitions(gt_splitting *s, const char *path, const gt_read_options *read,
-                               gt_error *error)
+/* A name in the form of vLLM for an inferred step, so that its phase is known. */
+static uint32_t name_of(gt_interner *strings, const gt_listed_step *step)
+{
+    const gt_step_said *said = &step->said;
+    bool is_prefill = step->phase == GT_SERVING_PREFILL || step->phase == GT_SERVING_MIXED;
+    bool is_decode = gt_phase_generates(step->phase) || step->phase == GT_SERVING_MIXED;
+    int64_t numbers[] = {said->context_requests, said->context_tokens, said->generation_requests,
+                         said->generation_tokens};
+    for (size_t i = 0; i < GT_LENGTH(numbers); i++) {
+        bool is_of_phase = i < 2 ? is_prefill : is_decode;
+        numbers[i] = !is_of_phase ? 0 : numbers[i] > 0 ? numbers[i] : 1;
+    }
+    char text[120];
+    snprintf(text, sizeof text, "execute_context_%lld(%lld)_generation_%lld(%lld)", (long long)numbers[0],
+             (long long)numbers[1], (long long)numbers[2], (long long)numbers[3]);
+    return gt_interner_add_cstr(strings, text);
+}
+
+/* The steps that a report infers from the calls in which the host waits. */
+static void find_inferred(gt_splitting *s, const gt_event_view *trace)
+{
+    gt_step_list *list = gt_step_list_find(trace);
+    gt_interner *strings = s->events->strings;
+    s->spans = gt_alloc(list->count * sizeof *s->spans);
+    for (size_t i = 0; i < list->count; i++) {
+        const gt_listed_step *step = &list->steps[i];
+        if (!step->is_inferred) continue;
+        gt_lane_ids lane = trace->lanes->ids[step->lane];
+        s->spans[s->step_count++] =
+            (gt_step_span){.process = gt_interner_add_from(strings, trace->strings, lane.process),
+                           .thread = gt_interner_add_from(strings, trace->strings, lane.thread),
+                           .name = name_of(strings, step),
+                           .start_us = (double)(list->base_ns + step->host_start_ns) / 1e3,
+                           .end_us = (double)(list->base_ns + step->host_end_ns) / 1e3};
+    }
+    if (s->step_count)
+        gt_info(
+            "no annotated steps; %zu steps are inferred from the calls in which the host waits for the GPU",
+            s->step_count);
+    gt_step_list_free(list);
+}
+
+static bool search_steps(gt_splitting *s, const char *path, const gt_read_options *read, gt_error *error)
 {
     gt_pytorch_read *events =
         gt_kineto_read(path, (gt_kineto_options){.python_functions = true}, read, error);
     if (!events) return false;
     gt_pytorch_linked *trace = gt_pytorch_link(gt_pytorch_build_tree(events));
     find_repetitions(s, trace);
+    if (!s->step_count) {
+        gt_free(s->spans);
+        find_inferred(s, &gt_pytorch_view(trace)->events);
+    }
     gt_pytorch_linked_free(trace);
-    return s->step_count ||
-           gt_fail(
-               error,
-               "%s: no inference steps found (no vLLM, SGLang or ATOM annotations, and no calls that repeat)",
-               path);
+    return s->step_count || gt_fail(error,
+                                    "%s: no inference steps found (no vLLM, SGLang or ATOM annotations, and "
+                                    "nothing that repeats)",
+                                    path);
 }
 
 void gt_splitting_free(gt_splitting *s)
@@ -571,7 +616,7 @@ bool gt_splitting_open(gt_splitting *s, const char *path, const char *dir, bool 
     s->spans = gt_step_spans_find(s->events, &s->step_count);
     if (!s->step_count && may_repeat) {
         gt_free(s->spans);
-        if (!search_repetitions(s, path, read, error)) return false;
+        if (!search_steps(s, path, read, error)) return false;
     }
     s->steps = gt_alloc((s->step_count + 1) * sizeof *s->steps);
     for (size_t i = 0; i < s->step_count; i++)

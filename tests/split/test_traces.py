@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from tests.common import harness
 from tests.common.harness import Case
+from tests.serving.generate import Trace
 
 DETAILED = [r"execute_\d+_context_(?P<c>\d+)\(sq(?P<ct>\d+)sk\d+sqsq\d+sqsk\d+\)_generation_(?P<g>\d+)\(sq(?P<gt>\d+)sk\d+sqsq\d+sqsk\d+\)",
             r"step\[(?P<mode>EXTEND|DECODE|MIXED)\b(?P<sglang>[^\]]*sqsq=\d[^\]]*)\]", r"(?P<phase>prefill|decode)\[(?P<atom>.*sqsq=\d.*)\]"]
@@ -395,6 +396,30 @@ def check_full_disk(binary, folder):
     return [] if done.code == 1 and left == ["t.json"] else [f"exit code {done.code}, left {left}: {done.stderr}"]
 
 
+def check_inferred(binary, folder):
+    """Nothing names the steps: the waits of the host do. Each kernel is in one file, and graphs are decode."""
+    trace, wanted = Trace(latency_ns=2000), []
+    for step in range(9):
+        is_prefill = step % 3 == 0
+        trace.host(30)
+        if is_prefill:
+            for kernel in ("rms_norm_kernel", "nvjet_tst_64x8", "flash_fwd_splitkv_kernel", "silu_and_mul"):
+                trace.launch(kernel, 40 + step)
+        else:
+            trace.graph([("rms_norm_kernel", 5, [8, 1, 1]), ("nvjet_tst_8x8", 30 + step, None), ("flash_fwd_splitkv_kernel", 25, None)])
+        trace.read_back()
+        wanted.append((5 if is_prefill else 4, "" if is_prefill else "generation_1"))
+    trace.write(os.path.join(folder, "t.json"))
+    outcome = harness.run([binary, "split", "t.json", "-o", "out", "--store_single_iteration"], cwd=folder)
+    names = sorted((n for n in os.listdir(os.path.join(folder, "out")) if n.endswith(".gz")), key=lambda n: int(re.findall(r"\d+", n)[0]))
+    problems = [] if "9 steps are inferred" in outcome.stderr and len(names) == 9 else [outcome.stderr[:300] + str(names)]
+    for name, (kernels, part) in zip(names, wanted):
+        with gzip.open(os.path.join(folder, "out", name), "rt", encoding="utf-8") as file:
+            count = sum(event.get("cat") in ("kernel", "gpu_memcpy") for event in json.load(file)["traceEvents"])
+        problems += [] if count == kernels and part in name else [f"{name}: {count} kernels"]
+    return problems
+
+
 def cases():
     requests = [Request(single=True), Request(steady=True), Request(steady=True, steps=4), Request(divide=True, steps=8), Request(range=(2, 9)),
               Request(single=True, steady=True, range=(0, 100), steps=5), Request(single=True, divide=True, range=(1, 30)), Request(steady=True, divide=True, steps=1), Request()]
@@ -403,6 +428,7 @@ def cases():
     yield Case("an expected share of prefill", check_mixture)
     yield Case("forms of others", check_other_forms)
     yield Case("a report of steps", check_report)
+    yield Case("inferred steps", check_inferred)
     yield Case("wrong input", check_wrong)
     yield Case("a full disk", check_full_disk)
 
