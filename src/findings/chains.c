@@ -50,6 +50,7 @@ typedef struct chain_search {
     const gt_gpu_facts *facts;
     const gt_schedule *schedule;
     gt_chains *chains;
+    double bytes; /* of the GPU's memory, per ns; 0: unknown */
     gt_arena arena;
     gt_traffic *traffic; /* by index of the shape; .largest is 0 where it was not asked for */
     link *run;           /* the present one */
@@ -90,9 +91,21 @@ static bool is_fusable(const chain_search *search, uint32_t op)
     return !(shape->kind == GT_WORK_GEMM && shape->is_known) && shape->kind != GT_WORK_CONVOLUTION;
 }
 
-/* Whether a kernel may be part of a chain: not of an optimizer, not repeated, not of unfused attention. */
-static bool is_usable(const chain_search *search, uint32_t op)
+/* Whether a kernel moves much data so slowly that it must come from elsewhere, such as unified memory on the
+ * host: fusing it would not help. */
+static bool is_far(chain_search *search, uint32_t op)
 {
+    static const double least_bytes = 8e6, share = 0.02;
+    gt_traffic traffic = traffic_of(search, op);
+    double bytes = gt_traffic_bytes(&traffic);
+    return traffic.is_known && !traffic.is_neutral && bytes >= least_bytes &&
+           bytes / (double)gt_op_ns(op_at(search, op)) < share * search->bytes;
+}
+
+/* Whether a kernel may be part of a chain: not of an optimizer, not repeated, not of unfused attention. */
+static bool is_usable(chain_search *search, uint32_t op)
+{
+    if (is_fusable(search, op) && is_far(search, op)) return false;
     uint16_t flags = search->schedule->points[op_at(search, op)->point].flags;
     return is_fusable(search, op) && !(flags & (GT_HOST_OPTIMIZER | GT_HOST_RECOMPUTE)) &&
            !gt_gpu_facts_attention(search->facts, op);
@@ -672,7 +685,7 @@ gt_chains *gt_chains_find(const gt_gpu_facts *facts, const gt_schedule *schedule
 {
     if (!facts->source_count || !schedule->point_count || !schedule->trace) return NULL;
     gt_chains *chains = gt_alloc_zero(1, sizeof *chains);
-    chain_search search = {.facts = facts, .schedule = schedule, .chains = chains};
+    chain_search search = {.facts = facts, .schedule = schedule, .chains = chains, .bytes = gpu->bytes};
     search.traffic = gt_alloc_zero(shapes_end(facts), sizeof *search.traffic);
     chains->has_op = gt_alloc_zero(schedule->op_count, sizeof *chains->has_op);
     find_forward(&search);

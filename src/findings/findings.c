@@ -1,5 +1,6 @@
 /* From a trace to its findings: schedule, idle causes, the GPU's rates, rules and trust. */
 #include "findings/findings.h"
+#include "findings/schedule/all_devices.h"
 
 /* ---- the GPU ---- */
 
@@ -131,6 +132,18 @@ gt_findings *gt_findings_of_schedule(gt_schedule *schedule, const gt_findings_op
                                                 .replay_error_pct = f->replay_error_pct,
                                                 .is_cut_off = options->is_cut_off});
     return f;
+}
+
+void gt_findings_add_device(gt_findings *f, gt_schedule *device, const gt_findings_options *options)
+{
+    gt_findings *other = gt_findings_of_schedule(device, options);
+    bool has_own_host = device->main_process != f->schedule->main_process;
+    gt_finding_list_add_device(f->list, other->list, gt_schedule_place(device), has_own_host);
+    gt_findings_free(other);
+    if (f->list->shown && f->list->items[0].severity != GT_SEVERITY_LOW) {
+        gt_free(f->no_rule);
+        f->no_rule = NULL;
+    }
 }
 
 gt_findings *gt_findings_find(const gt_event_view *trace, const gt_findings_options *options)

@@ -44,6 +44,8 @@ typedef struct gt_findings {
 gt_findings *gt_findings_find(const gt_event_view *trace, const gt_findings_options *options);
 /* Of a schedule made otherwise (rocprofv3, JAX), which then belongs to the findings. */
 gt_findings *gt_findings_of_schedule(gt_schedule *schedule, const gt_findings_options *options);
+/* Adds what is found on another device of the trace, whose schedule it frees. */
+void gt_findings_add_device(gt_findings *findings, gt_schedule *device, const gt_findings_options *options);
 void gt_findings_free(gt_findings *findings);
 
 /* The scheduled device as the trace names it; "" if it does not. */

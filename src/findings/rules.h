@@ -127,6 +127,10 @@ typedef struct gt_finding_list {
 
 /* Runs all rules. */
 gt_finding_list *gt_rules_run(gt_rule_input *input);
+/* Moves to a list what was found on another device of the same trace and counts there; what the list has
+ * already gets a line of evidence. `has_own_host`: a process of its own launches on the device. */
+void gt_finding_list_add_device(gt_finding_list *list, gt_finding_list *other, const char *device,
+                                bool has_own_host);
 void gt_finding_list_free(gt_finding_list *list);
 
 /* rules/no_rule.c: if no finding matters, which kernels take the time instead; NULL otherwise. The caller

@@ -25,6 +25,7 @@ gt_work_kind gt_work_kind_of(gt_str name)
         {"aten::mm", GT_WORK_GEMM},
         {"aten::addmm", GT_WORK_GEMM},
         {"aten::bmm", GT_WORK_GEMM},
+        {"aten::_grouped_mm", GT_WORK_GEMM},
         {"aten::baddbmm", GT_WORK_GEMM},
         {"aten::_addmm_activation", GT_WORK_GEMM},
         {"aten::cudnn_convolution", GT_WORK_CONVOLUTION},
@@ -167,21 +168,24 @@ static bool leading_dimension(const arguments *args, int64_t i, int64_t *leading
 
 static void read_gemm(gt_op_shape *shape, gt_str name, const arguments *args)
 {
-    int64_t first = gt_str_equals(name, "aten::mm") || gt_str_equals(name, "aten::bmm") ? 0 : 1;
+    bool is_plain = gt_str_equals(name, "aten::mm") || gt_str_equals(name, "aten::bmm");
+    int64_t first = is_plain || gt_str_equals(name, "aten::_grouped_mm") ? 0 : 1;
     tensor_dims a, b;
     const gt_value *type = gt_value_at(args->types, first);
     if (type->type == GT_VALUE_MISSING || !read_argument(args, first, &a) ||
         !read_argument(args, first + 1, &b))
         return;
-    size_t batched = a.rank == 2 ? 0 : 1;
-    if (a.rank < 2 + batched || b.rank < 2 + batched) return;
+    /* Grouped products multiply parts of a matrix by one matrix each. */
+    size_t batched = a.rank == 2 ? 0 : 1, stacked = b.rank == 2 ? 0 : 1;
+    if (a.rank < 2 + batched || b.rank < 2 + stacked) return;
     shape->batch = batched ? a.d[0] : 1;
     shape->m = a.d[batched];
     shape->k = a.d[batched + 1];
-    shape->n = b.d[batched + 1];
+    shape->n = b.d[stacked + 1];
     shape->type = operand_type(type);
     shape->flops = 2 * shape->batch * shape->m * shape->n * shape->k;
-    shape->elements = shape->batch * (shape->m * shape->k + shape->k * shape->n + shape->m * shape->n);
+    shape->elements = shape->batch * shape->m * (shape->k + shape->n) +
+                      (stacked ? (double)b.d[0] : shape->batch) * shape->k * shape->n;
     shape->is_known = true;
     int64_t unit = shape->type == GT_OPERAND_FLOAT ? 4 : 8; /* elements in 16 bytes */
     int64_t leading_a, leading_b;

@@ -493,10 +493,13 @@ static void make_findings(pytorch_halves *halves)
                                          .is_cut_off = halves->trace.facts->is_cut_off};
     gt_schedule *schedule = gt_schedule_with_steps(&halves->trace, halves->steps);
     if (halves->graphs) gt_report_set_graph_origins(halves->graphs, schedule);
+    gt_schedule *others[GT_OTHER_DEVICES];
+    size_t other_count = gt_schedules_of_others(schedule, halves->steps, others);
     halves->trace.frames = NULL;
     gt_store_free(halves->frames); /* their memory is used again by what follows */
     halves->frames = NULL;
     gt_findings *findings = gt_findings_of_schedule(schedule, &options);
+    for (size_t i = 0; i < other_count; i++) gt_findings_add_device(findings, others[i], &options);
     add_findings(report, findings, &halves->findings);
     if (report->options.findings && report->collectives)
         gt_rank_collectives_add_facts(report->collectives, &halves->trace, findings);

@@ -267,6 +267,54 @@ def test_no_gain_beyond_the_remaining_work(binary):
     assert document["all_fixed_ms"] >= 40 * 0.15 * 4 / 5 - 0.01, document["all_fixed_ms"]
 
 
+# ---- several devices ----
+
+
+def two_loops(same_process, fault_us):
+    """A loop on each of two GPUs. That on the second one, which has less to do, loads data for `fault_us`."""
+    found, programs = [], []
+    for device in (0, 1):
+        program = Program()
+        with program.function("train.py(1): <module>"):
+            for number in range(6):
+                with program.step(number), program.function(f"train.py({10 + device}): step"):
+                    if device and fault_us:
+                        with program.function(small_traces.LOADER):
+                            program.host(fault_us)
+                    for _ in range(40):
+                        program.matmul(100 if device else 250)
+                program.host(20)
+        for event in program.on_host + program.on_gpu:
+            event["tid"] += device
+            event["pid"] = device if event["cat"] == "kernel" else 100 + device * (not same_process)
+            if "correlation" in event["args"]:
+                event["args"]["correlation"] += 100000 * device
+            if event["cat"] == "kernel":
+                event["args"]["device"] = device
+        found += [event for event in program.on_host if not (same_process and device and event["name"].startswith("ProfilerStep"))] + program.on_gpu
+        programs.append(program)
+    return programs, {"schemaVersion": 1, "deviceProperties": [{"id": i, "name": "NVIDIA H200", "computeMajor": 9, "computeMinor": 0} for i in (0, 1)],
+                      "traceEvents": found}
+
+
+class Recorded:
+    def __init__(self, trace):
+        self.trace = lambda: trace
+
+
+def test_all_devices_are_judged(binary):
+    for same_process in (False, True):
+        programs, trace = two_loops(same_process, 6000)
+        truth = programs[1].step_ms() - two_loops(same_process, 0)[0][1].step_ms()
+        found, document, _ = report(binary, Recorded(trace))
+        assert document["findings"][0]["id"] == "data_stall" and document["no_rule"] is None, document["findings"]
+        steps = 5 if same_process else 1  # without steps the gain is that of the whole trace, which begins with a kernel
+        assert 0.9 * truth < found["data_stall"]["gain_ms"] / steps < 1.1 * truth, (truth, found["data_stall"])
+        assert "(GPU 1)" in found["data_stall"]["title"] and "those of GPU 1 alone" in found["data_stall"]["evidence"][0], found["data_stall"]
+        found, document, _ = report(binary, Recorded(two_loops(same_process, 0)[1]))
+        assert not [f for f in document["findings"] if not f["hint"]], document["findings"]
+
+
 # ---- clocks ----
 
 

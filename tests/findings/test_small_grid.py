@@ -71,6 +71,59 @@ def check_none(binary, folder):
     return []
 
 
+# ---- slow memory ----
+
+VECTORIZED = "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>>(int)"
+NORM = "void at::native::vectorized_layer_norm_kernel<float, float>(int)"
+TRITON = "triton_red_fused_add_mean_0"
+MB = 1024 * 256  # floats
+
+
+def move(kernels, steps=6):
+    """Steps of matrix products and of these kernels: (name of the op, of the kernel, its tensors in MB, us)."""
+    program = Program()
+    with program.function("train.py(1): <module>"):
+        for number in range(steps):
+            with program.step(number), program.function("train.py(10): step"):
+                for _ in range(10):
+                    program.matmul(100)
+                for op, kernel, sizes, us in kernels:
+                    with program.function("model.py(50): gather_rows"), program.op(op, *[[size * MB] for size in sizes]):
+                        program.host(6)
+                        program.launch(us, kernel)
+                        program.host(6)
+                    program.matmul(100)
+            program.host(20)
+    return program
+
+
+def check_unified_memory(binary, folder, gb_per_s):
+    """Large tensors at the rate of the bus, also where several such kernels look like a chain."""
+    us = 3 * 64 * 1048576 / gb_per_s / 1e3
+    slow, fast = (move([("aten::add", VECTORIZED, (64, 64), time)] * 2) for time in (us, 3 * 64 * 1048576 / 3840e3))
+    truth = slow.step_ms() - fast.step_ms()
+    first = test_simulated.report(binary, slow)[1]["findings"][0]
+    assert first["id"] == "unified_memory" and abs(first["gain_ms"] / truth - 1) < 0.02, (truth, first)
+    assert f"at {gb_per_s} GB/s" in first["title"] and first["where"] == "model.py(50): gather_rows -> aten::add" and "cudaMemPrefetchAsync" in first["advice"], first
+    found, document, _ = test_simulated.report(binary, fast)
+    assert "unified_memory" not in found, document["findings"]
+    return []
+
+
+def check_class(binary, folder, op, kernel):
+    """One kernel of a class takes four times as long per byte as the others. Those set the measure: 50 % of the memory's rate."""
+    at_half = 64 * 1048576 * (2 if kernel == NORM else 1) / 2400e3  # what it reads and writes, on an H200
+    others = [(op, kernel, (64,), at_half)] * 9
+    program, repaired = move(others + [(op, kernel, (64,), 4 * at_half)]), move(others + [(op, kernel, (64,), at_half)])
+    found, document, _ = test_simulated.report(binary, program)
+    finding, truth = found["low_efficiency"], program.step_ms() - repaired.step_ms()
+    assert any(text.startswith(op) for text in finding["evidence"]) and finding["hint"], document["findings"]
+    matrices = next((text for text in finding["evidence"] if text.startswith("aten::mm")), None)
+    mine = next(float(text.split(": ")[1].split()[0]) for text in finding["evidence"] if text.startswith(op))
+    assert matrices and 0.9 < mine / truth < 1.1, (truth, finding)
+    return []
+
+
 # ---- allocators ----
 
 
@@ -118,6 +171,9 @@ def check_churn(binary, folder):
 def cases():
     found = [harness.Case(f"{us} us, grid {grid}", check_gain, us, grid) for us, grid in
              ((200, [1, 1, 1]), (50, [2, 2, 1]), (1000, [16, 1, 1]), (20, [1, 1, 3]))]
+    found += [harness.Case(f"unified memory at {rate} GB/s", check_unified_memory, rate) for rate in (8, 25, 55)]
+    found += [harness.Case(f"slow {kernel[:30]}", check_class, op, kernel) for op, kernel in
+              (("aten::native_layer_norm", NORM), ("aten::sum", "void at::native::reduce_kernel<512, 1>(int)"), (TRITON, TRITON))]
     return found + [harness.Case("no finding", check_none), harness.Case("cold start", check_cold_start), harness.Case("churn", check_churn)]
 
 

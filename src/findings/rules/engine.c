@@ -68,6 +68,7 @@ static const rule_row rules[] = {
     {gt_rule_odd_shapes, 0},
     {gt_rule_fp32_gemm, 0},
     {gt_rule_small_grid, 0},
+    {gt_rule_unified_memory, 0},
     {gt_rule_layout_copies, 0},
     {gt_rule_dtype_casts, RULE_VAGUE},
     {gt_rule_slow_optimizer, RULE_DOUBTED | RULE_TRAINING},
@@ -617,6 +618,63 @@ static int compare_findings(const void *left, const void *right)
     return order ? order : strcmp(a->where ? a->where : "", b->where ? b->where : "");
 }
 
+/* Orders the findings by what they gain. */
+static void rank(gt_finding_list *list)
+{
+    qsort(list->items, list->count, sizeof *list->items, compare_findings);
+    list->shown = 0;
+    while (list->shown < list->count && list->items[list->shown].is_shown) {
+        if (list->items[list->shown].steps) list->median_ns = list->items[list->shown].usual_ns;
+        list->items[list->shown].rank = list->shown + 1;
+        list->shown++;
+    }
+}
+
+/* Whether what is found on another device is worth a finding of its own. Launches on one device wait for what
+ * the same host does for others: that they could be faster is no finding there. */
+static bool tells_of_device(const gt_finding *finding, bool has_own_host)
+{
+    return finding->is_shown && !gt_finding_is_hint(finding) && finding->severity != GT_SEVERITY_LOW &&
+           (has_own_host || strcmp(finding->id, "launch_bound") != 0);
+}
+
+static bool is_same_place(const gt_finding *a, const gt_finding *b)
+{
+    return a->is_shown && strcmp(a->id, b->id) == 0 &&
+           strcmp(a->where ? a->where : "", b->where ? b->where : "") == 0;
+}
+
+void gt_finding_list_add_device(gt_finding_list *list, gt_finding_list *other, const char *device,
+                                bool has_own_host)
+{
+    if (!other->shown) return;
+    gt_finding *items = gt_alloc_zero(list->count + other->shown, sizeof *items);
+    if (list->count) memcpy(items, list->items, list->count * sizeof *items);
+    gt_free(list->items);
+    list->items = items;
+    for (size_t i = 0; i < other->shown; i++) {
+        gt_finding *finding = &other->items[i];
+        if (!tells_of_device(finding, has_own_host)) continue;
+        size_t same = 0;
+        while (same < list->count && !is_same_place(&items[same], finding)) same++;
+        if (same < list->count) {
+            gt_rule_evidence(&items[same], "the same on %s: %.2f ms", device, finding->gain_ns / 1e6);
+            continue;
+        }
+        char *title = finding->title;
+        finding->title = gt_rule_text("%s (%s)", title, device);
+        gt_free(title);
+        gt_rule_evidence(finding, "gain and percentage are those of %s alone", device);
+        gt_rule_evidence_up(finding, 0);
+        gt_edit_free(&finding->edit);
+        gt_free(finding->steps);
+        finding->steps = NULL;
+        items[list->count++] = *finding;
+        *finding = (gt_finding){0};
+    }
+    rank(list);
+}
+
 gt_finding_list *gt_rules_run(gt_rule_input *input)
 {
     found_rules found = {.items = gt_alloc_zero(FOUND_MAX, sizeof *found.items)};
@@ -658,12 +716,7 @@ gt_finding_list *gt_rules_run(gt_rule_input *input)
     list->all_fixed_ns = all_fixed(input, &found);
     for (size_t i = 0; i < list->count; i++) weigh(input, &list->items[i]);
     put_residual_last(&found);
-    qsort(list->items, list->count, sizeof *list->items, compare_findings);
-    while (list->shown < list->count && list->items[list->shown].is_shown) {
-        if (list->items[list->shown].steps) list->median_ns = list->items[list->shown].usual_ns;
-        list->items[list->shown].rank = list->shown + 1;
-        list->shown++;
-    }
+    rank(list);
     return list;
 }
 

@@ -2,6 +2,7 @@
 #include "findings/rules/gpu_rules.h"
 
 #include "findings/chains.h"
+#include "findings/traffic.h"
 
 double *gt_new_times(const gt_schedule *schedule)
 {
@@ -37,6 +38,28 @@ double gt_convolution_ns(const gt_op_shape *shape, const gt_gpu_rates *gpu, doub
 {
     return larger(shape->flops / (GT_REACH_CONVOLUTION * rate),
                   shape->elements * element / (GT_REACH_MEMORY * gpu->bytes));
+}
+
+double gt_kernel_peak_ns(const gt_gpu_facts *facts, const gt_schedule *schedule, const gt_gpu_rates *gpu,
+                         size_t op, gt_arena *arena)
+{
+    const gt_op_source *source = &facts->sources[facts->op_source[op]];
+    const gt_op_shape *shape = gt_shapes_get(facts->shapes, source->shape);
+    if (shape->is_known) {
+        bool is_half = gt_operand_is_half(shape->type);
+        double rate = is_half ? gpu->half_flops : gpu->tf32_flops;
+        double ns = rate > 0 ? shape->flops / rate : 0;
+        if (gpu->bytes > 0) ns = fmax(ns, shape->elements * (is_half ? 2 : 4) / gpu->bytes);
+        return ns / source->op_count;
+    }
+    gt_str name = gt_interner_get(schedule->strings, schedule->ops[op].name);
+    bool is_triton = gt_str_contains(name, "triton_");
+    bool is_known = is_triton || facts->names[op] & GT_KERNEL_FUSABLE;
+    if (!is_known || source->op_count != 1 || gpu->bytes <= 0) return 0;
+    gt_str op_name = gt_interner_get(schedule->strings, shape->name);
+    gt_traffic traffic = gt_traffic_of(facts->shapes, source->shape, op_name, arena);
+    if (is_triton || facts->names[op] & GT_KERNEL_REDUCES) traffic = gt_traffic_reduce(traffic);
+    return traffic.is_neutral ? 0 : gt_traffic_bytes(&traffic) / gpu->bytes;
 }
 
 double gt_window_ns(const gt_schedule *schedule)

@@ -13,6 +13,11 @@ double gt_new_times_apply(const double *times, const gt_schedule *schedule, gt_f
 double gt_gemm_ns(const gt_op_shape *shape, const gt_gpu_rates *gpu, double rate, double element);
 double gt_convolution_ns(const gt_op_shape *shape, const gt_gpu_rates *gpu, double rate, double element);
 
+/* The time of a kernel at peak rates; 0: unknown. The kernels of an op share its matrix work; of ops that only
+ * move data, those with one kernel are known, and Triton's, which get their outputs as arguments, too. */
+double gt_kernel_peak_ns(const gt_gpu_facts *facts, const gt_schedule *schedule, const gt_gpu_rates *gpu,
+                         size_t op, gt_arena *arena);
+
 double gt_window_ns(const gt_schedule *schedule);
 /* Whether a GPU op is a kernel of a known cpu_op. */
 bool gt_op_is_sourced_kernel(const gt_rule_input *input, size_t op);

@@ -1,6 +1,10 @@
-/* low_efficiency: half-precision matrix kernels that take more than twice their roofline time, and that no
- * other finding changes. A hint: what small or unusual shapes can reach is not known. */
+/* low_efficiency: kernels that take more than twice the time that they should, and that no other finding
+ * changes: half-precision matrix kernels by the roofline; normalisations, reductions and Triton's kernels by
+ * the share of the memory's rate that the best of their class reach in this trace, at most that of the
+ * roofline. A hint: what small or unusual shapes can reach is not known. */
 #include "findings/rules/gpu_rules.h"
+
+#include "table/stats.h"
 
 static const double shortest_ns = 5000; /* below this a kernel's fixed cost counts, not its rate */
 
@@ -36,6 +40,52 @@ static double roofline_ns(const gt_rule_input *input, size_t op)
     }
 }
 
+/* ---- kernels that only move data ---- */
+
+enum { NORMALISATION = 1, REDUCTION, TRITON, CLASSES };
+
+static int class_of(const gt_rule_input *input, size_t op)
+{
+    gt_str name = gt_interner_get(input->schedule->strings, input->schedule->ops[op].name);
+    if (gt_str_contains(name, "triton_")) return TRITON;
+    if (!(input->facts->names[op] & GT_KERNEL_FUSABLE)) return 0;
+    if (gt_str_contains(name, "norm") || gt_str_contains(name, "Norm") || gt_str_contains(name, "Moments"))
+        return NORMALISATION;
+    return input->facts->names[op] & GT_KERNEL_REDUCES || gt_str_contains(name, "oft") ? REDUCTION : 0;
+}
+
+/* By op: what a kernel of these classes takes at the rate of the best of its class; 0: unknown, or of none.
+ * The caller frees it. */
+static double *find_moving_ns(const gt_rule_input *input)
+{
+    enum { FEWEST = 5 };
+    static const double long_ns = 10000, least = 0.4, usual = 0.65;
+    const gt_schedule *schedule = input->schedule;
+    double *ns = gt_alloc_zero(schedule->op_count, sizeof *ns), best[CLASSES];
+    double *shares = gt_alloc(schedule->op_count * sizeof *shares);
+    uint8_t *classes = gt_alloc_zero(schedule->op_count, 1);
+    gt_arena arena = {0};
+    for (size_t i = 0; i < schedule->op_count; i++) {
+        if (gt_op_ns(&schedule->ops[i]) < long_ns || !gt_op_is_sourced_kernel(input, i)) continue;
+        classes[i] = (uint8_t)class_of(input, i);
+        if (classes[i]) ns[i] = gt_kernel_peak_ns(input->facts, schedule, input->gpu, i, &arena);
+    }
+    for (int class = 1; class < CLASSES; class ++) {
+        size_t count = 0;
+        for (size_t i = 0; i < schedule->op_count; i++)
+            if (classes[i] == class && ns[i] > 0)
+                shares[count++] = ns[i] / (double)gt_op_ns(&schedule->ops[i]);
+        best[class] = count >= FEWEST ? gt_select(shares, count, count * 9 / 10) : usual;
+        best[class] = fmin(fmax(best[class], least), GT_REACH_MEMORY);
+    }
+    for (size_t i = 0; i < schedule->op_count; i++)
+        if (ns[i] > 0) ns[i] = fmax(ns[i] / best[classes[i]], shortest_ns);
+    gt_free(shares);
+    gt_free(classes);
+    gt_arena_free(&arena);
+    return ns;
+}
+
 static void write_label(const gt_shapes *shapes, const gt_schedule *schedule, uint32_t index, gt_buffer *out)
 {
     const gt_op_shape *shape = gt_shapes_get(shapes, index);
@@ -55,12 +105,13 @@ bool gt_rule_low_efficiency(const gt_rule_input *input, gt_finding *finding)
     const gt_gpu_facts *facts = input->facts;
     if (input->gpu->half_flops <= 0) return false;
     bool *claimed = find_claimed(input);
-    double *times = gt_new_times(schedule);
+    double *times = gt_new_times(schedule), *moving_ns = find_moving_ns(input);
     gt_tally excess = {0};
     gt_shape_labels labels = {0};
     for (size_t i = 0; i < schedule->op_count; i++) {
         if (claimed[i] || !gt_op_is_sourced_kernel(input, i)) continue;
         double ns = roofline_ns(input, i), old_ns = (double)gt_op_ns(&schedule->ops[i]);
+        if (ns <= 0) ns = moving_ns[i];
         if (ns <= 0 || old_ns <= 2 * ns) continue;
         times[i] = ns;
         if (gt_window_has(&schedule->window, schedule->ops[i].start_ns))
@@ -75,9 +126,9 @@ bool gt_rule_low_efficiency(const gt_rule_input *input, gt_finding *finding)
         finding->is_gpu = true;
         finding->confidence = GT_CONFIDENCE_LOW;
         double recorded_ns = gt_new_times_apply(times, schedule, finding);
-        finding->title = gt_rule_text(
-            "Matrix kernels that reach less than half of the achievable rate take %.2f ms per %s",
-            gt_rule_ms(input, recorded_ns), input->per);
+        finding->title =
+            gt_rule_text("Kernels that reach less than half of the achievable rate take %.2f ms per %s",
+                         gt_rule_ms(input, recorded_ns), input->per);
         gt_tally_sort(&excess);
         for (size_t i = 0; i < excess.item_count && i < 4; i++)
             gt_rule_evidence(finding, "%s: %.2f ms above the roofline time",
@@ -87,7 +138,7 @@ bool gt_rule_low_efficiency(const gt_rule_input *input, gt_finding *finding)
             "Use larger batches or merge small matrices; try torch.compile(mode=\"max-autotune\") or "
             "another library (cuBLASLt, hipBLASLt tuning).");
     }
-    gt_free_all(claimed, times);
+    gt_free_all(claimed, times, moving_ns);
     gt_tally_free(&excess);
     gt_shape_labels_free(&labels);
     return found;

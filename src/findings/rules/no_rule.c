@@ -5,30 +5,9 @@
  * it took. So it is said where the time goes, and whether there is much to gain. */
 #include "findings/rules/gpu_rules.h"
 
-#include "findings/traffic.h"
 
 static const double important_pct = 5;
 enum { NAMED = 3, NAME_BYTES = 40 };
-
-/* The time of an op's kernels at peak rates; 0: unknown. */
-static double peak_ns(const gt_gpu_facts *facts, const gt_schedule *schedule, const gt_gpu_rates *gpu,
-                      size_t op, gt_arena *arena)
-{
-    const gt_op_source *source = &facts->sources[facts->op_source[op]];
-    const gt_op_shape *shape = gt_shapes_get(facts->shapes, source->shape);
-    if (shape->is_known) {
-        bool is_half = gt_operand_is_half(shape->type);
-        double rate = is_half ? gpu->half_flops : gpu->tf32_flops;
-        double ns = rate > 0 ? shape->flops / rate : 0;
-        if (gpu->bytes > 0) ns = fmax(ns, shape->elements * (is_half ? 2 : 4) / gpu->bytes);
-        return ns / source->op_count;
-    }
-    if (!(facts->names[op] & GT_KERNEL_FUSABLE) || source->op_count != 1 || gpu->bytes <= 0) return 0;
-    gt_str name = gt_interner_get(schedule->strings, shape->name);
-    gt_traffic traffic = gt_traffic_of(facts->shapes, source->shape, name, arena);
-    if (facts->names[op] & GT_KERNEL_REDUCES) traffic = gt_traffic_reduce(traffic);
-    return gt_traffic_bytes(&traffic) / gpu->bytes;
-}
 
 /* By op: whether a shown finding makes it shorter. */
 static bool *find_covered(const gt_schedule *schedule, const gt_finding_list *list)
@@ -77,7 +56,7 @@ char *gt_no_rule_text(const gt_schedule *schedule, const gt_gpu_facts *facts, co
         if (!gt_window_has(&schedule->window, op->start_ns) || op->communicates) continue;
         all_ns += (double)gt_op_ns(op);
         if (covered[i] || op->kind != GT_KIND_KERNEL) continue;
-        double ns = facts->op_source[i] == GT_NONE ? 0 : peak_ns(facts, schedule, gpu, i, &arena);
+        double ns = facts->op_source[i] == GT_NONE ? 0 : gt_kernel_peak_ns(facts, schedule, gpu, i, &arena);
         uint32_t *name = gt_map_put(&names, op->name, 0);
         if (*name == GT_MAP_NONE) *name = gt_short_kernel_name(schedule, op->name, NAME_BYTES);
         uint32_t shown = *name; /* kernels that look alike count as one */

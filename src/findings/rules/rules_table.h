@@ -35,6 +35,7 @@ gt_rule_function gt_rule_unfused_pointwise; /* of several places */
 gt_rule_function gt_rule_odd_shapes;
 gt_rule_function gt_rule_fp32_gemm;
 gt_rule_function gt_rule_small_grid;
+gt_rule_function gt_rule_unified_memory;
 gt_rule_function gt_rule_layout_copies;
 gt_rule_function gt_rule_dtype_casts;
 

@@ -111,12 +111,20 @@ static bool *find_processes(const gt_schedule *schedule, const bool *drives)
     return found;
 }
 
+/* Whether a thread launches on other devices only: what it waits for is there, too. */
+static bool launches_elsewhere(const gt_schedule *schedule, uint32_t thread, size_t launches)
+{
+    return schedule->device_count > 1 && !launches &&
+           has_call(schedule, &schedule->threads[thread], "Launch");
+}
+
 bool *gt_find_background(const gt_host_builder *b)
 {
     const gt_schedule *schedule = b->schedule;
     size_t count = schedule->thread_count, launching = 0;
     size_t *launches = gt_alloc(count * sizeof *launches);
-    bool *background = NULL, *drives = gt_alloc_zero(count, sizeof *drives), any = false;
+    bool *background = gt_alloc_zero(count, sizeof *background),
+         *drives = gt_alloc_zero(count, sizeof *drives), any = false;
     for (size_t t = 0; t < count; t++) {
         launches[t] = count_launches(&b->sources[t]);
         launching += launches[t] > 0;
@@ -129,7 +137,6 @@ bool *gt_find_background(const gt_host_builder *b)
         bool *streams = gt_alloc_zero(schedule->stream_count, sizeof *streams);
         for (uint32_t t = 0; t < count; t++)
             if (drives[t]) look_at_streams(b, t, streams, true);
-        background = gt_alloc_zero(count, sizeof *background);
         for (uint32_t t = 0; t < count; t++)
             background[t] = launches[t] && !drives[t] && processes[schedule->threads[t].process] &&
                             !look_at_streams(b, t, streams, false) &&
@@ -137,6 +144,8 @@ bool *gt_find_background(const gt_host_builder *b)
                             !may_be_awaited(schedule, t, drives, streams);
         gt_free_all(streams, processes);
     }
+    for (uint32_t t = 0; launching && t < count; t++)
+        background[t] |= launches_elsewhere(schedule, t, launches[t]);
     gt_free_all(drives, launches);
     return background;
 }

@@ -58,9 +58,10 @@ gt_schedule *gt_schedule_new(const gt_event_view *trace)
     return schedule;
 }
 
-gt_schedule *gt_schedule_with_steps(const gt_event_view *trace, const gt_step_list *steps)
+static gt_schedule *schedule_of_device(const gt_event_view *trace, const gt_step_list *steps, size_t place)
 {
     gt_schedule *schedule = gt_alloc_zero(1, sizeof *schedule);
+    schedule->device_place = place;
     schedule->trace = trace;
     schedule->strings = trace->strings;
     if (gt_step_list_serves(steps)) schedule->listed = steps;
@@ -78,6 +79,22 @@ gt_schedule *gt_schedule_with_steps(const gt_event_view *trace, const gt_step_li
     gt_build_labels(schedule);
     gt_build_overhead(schedule);
     return schedule;
+}
+
+gt_schedule *gt_schedule_with_steps(const gt_event_view *trace, const gt_step_list *steps)
+{
+    return schedule_of_device(trace, steps, 0);
+}
+
+size_t gt_schedules_of_others(const gt_schedule *busiest, const gt_step_list *steps,
+                              gt_schedule *others[GT_OTHER_DEVICES])
+{
+    size_t count = 0;
+    while (!busiest->listed && count < GT_OTHER_DEVICES && count + 1 < busiest->device_count) {
+        others[count] = schedule_of_device(busiest->trace, steps, count + 1);
+        count++;
+    }
+    return count;
 }
 
 void gt_schedule_free(gt_schedule *schedule)

@@ -119,7 +119,7 @@ static void look_at_events(gt_schedule *schedule, gt_row_list *gpu, gt_frame_thr
     gt_free(seen);
 }
 
-/* ---- the busiest device ---- */
+/* ---- the device ---- */
 
 typedef struct device_use {
     gt_busy_sum busy;
@@ -159,8 +159,19 @@ static uint32_t place_device(device_uses *uses, uint32_t name, int64_t rank)
     return *place;
 }
 
-/* Sets `device` to the index of each event's device, and returns the index of the one that is busy longest:
- * what runs side by side counts once. Events are sorted by start. */
+/* The index of the device that `place` others are busier than. */
+static uint32_t device_at(const device_uses *uses, size_t place)
+{
+    for (uint32_t d = 0; d < uses->count; d++) {
+        size_t busier = 0;
+        for (uint32_t k = 0; k < uses->count; k++) busier += is_busier(&uses->items[k], &uses->items[d]);
+        if (busier == place) return d;
+    }
+    return 0;
+}
+
+/* Sets `device` to the index of each event's device, and returns the index of the one that is to be scheduled
+ * by how long it is busy: what runs side by side counts once. Events are sorted by start. */
 static uint32_t find_devices(gt_schedule *schedule, const gt_row_list *gpu, uint32_t *device)
 {
     const gt_event_view *trace = schedule->trace;
@@ -169,7 +180,7 @@ static uint32_t find_devices(gt_schedule *schedule, const gt_row_list *gpu, uint
     gt_store_string_ids_at(trace->store, GT_EVENT_DEVICE, gpu->items, gpu->count, names);
     gt_store_ints_at(trace->store, GT_EVENT_RANK, gpu->items, gpu->count, ranks);
     device_uses uses = {.strings = trace->strings};
-    uint32_t busiest = 0, last = GT_STR_NONE; /* `last`: the name of the event before, often the same */
+    uint32_t chosen = 0, last = GT_STR_NONE; /* `last`: the name of the event before, often the same */
     for (size_t i = 0; i < gpu->count; i++) {
         uint32_t row = gpu->items[i];
         uint32_t name = names[i] != GT_STR_NONE ? names[i] : gt_event_process(trace, row);
@@ -183,13 +194,12 @@ static uint32_t find_devices(gt_schedule *schedule, const gt_row_list *gpu, uint
         gt_busy_add(&use->busy, start_ns, gt_schedule_end_ns(schedule, start_ns, trace->dur_us[row]));
         use->count++;
     }
-    for (uint32_t d = 1; d < uses.count; d++)
-        if (is_busier(&uses.items[d], &uses.items[busiest])) busiest = d;
+    chosen = device_at(&uses, schedule->device_place);
     schedule->device_count = uses.count;
-    schedule->op_count = uses.count ? uses.items[busiest].count : 0;
+    schedule->op_count = uses.count ? uses.items[chosen].count : 0;
     gt_free_all(names, ranks, uses.items);
     gt_map_free(&uses.places);
-    return busiest;
+    return chosen;
 }
 
 /* ---- ops ---- */
@@ -273,10 +283,10 @@ void gt_build_ops(gt_schedule *schedule, gt_frame_threads *threads)
     look_at_events(schedule, &gpu, threads);
     gt_order_rows(gpu.items, gpu.count, schedule->trace->start_us);
     uint32_t *device = gt_alloc(gpu.count * sizeof *device);
-    uint32_t busiest = find_devices(schedule, &gpu, device);
+    uint32_t chosen = find_devices(schedule, &gpu, device);
     size_t count = 0;
     for (size_t i = 0; i < gpu.count; i++)
-        if (device[i] == busiest) gpu.items[count++] = gpu.items[i];
+        if (device[i] == chosen) gpu.items[count++] = gpu.items[i];
     gt_free(device);
     schedule->ops = gt_alloc(count * sizeof *schedule->ops);
     fill_ops(schedule, gpu.items);

@@ -8,8 +8,8 @@
  *     host    |--before--|launch A|--before--|launch B|..before..|synchronise: waits for B|
  *     GPU                    |AAAAAAAAAAA||BBBBBBBBBBBBBBBBBBBBBBBBBBBBBB|
  *
- * Times are integer nanoseconds since the schedule's first event, so that sums are exact. Only the busiest
- * device of a trace is scheduled; all threads of the processes that use it are merged into one serial host.
+ * Times are integer nanoseconds since the schedule's first event, so that sums are exact. A schedule is of
+ * one device, the busiest; all threads of the processes that use it are merged into one serial host.
  */
 #pragma once
 
@@ -257,7 +257,8 @@ typedef struct gt_schedule {
                                   If negative, those of the GPU are moved by it (clocks.c) */
     const uint64_t *name_bits; /* by string id: what a name of an event says (names.h) */
     size_t name_count;
-    size_t device_count; /* that the trace has GPU events of; one of them is scheduled */
+    size_t device_count; /* that the trace has GPU events of; one of them is scheduled: */
+    size_t device_place; /* 0: the busiest, 1: the one that comes next, ...; only of PyTorch */
 
     gt_host_event *events; /* thread by thread */
     size_t event_count;
@@ -314,6 +315,11 @@ typedef struct gt_schedule {
 gt_schedule *gt_schedule_new(const gt_event_view *trace);
 /* The same for a trace whose steps are known; borrows the list. */
 gt_schedule *gt_schedule_with_steps(const gt_event_view *trace, const gt_step_list *steps);
+/* The schedules of other devices of the trace than the busiest, at most GT_OTHER_DEVICES. Returns how many;
+ * none of a server. */
+enum { GT_OTHER_DEVICES = 7 };
+size_t gt_schedules_of_others(const gt_schedule *busiest, const gt_step_list *steps,
+                              gt_schedule *others[GT_OTHER_DEVICES]);
 void gt_schedule_free(gt_schedule *schedule);
 
 /* The op that a kernel of a replayed graph belongs to: string id; GT_STR_NONE: unknown, or of no graph. */
