@@ -200,6 +200,16 @@ static bool continues(double size, double largest)
            (size >= largest / 2 && size <= 2 * largest);
 }
 
+/* Whether an op without recorded types copies a tensor for another layout: below contiguous() or clone(). */
+static bool is_clone(const chain_search *search, uint32_t op)
+{
+    const gt_schedule *schedule = search->schedule;
+    uint32_t above = schedule->events[op_at(search, op)->host_op].parent;
+    if (above == GT_NONE) return false;
+    gt_str name = gt_interner_get(schedule->strings, schedule->events[above].name);
+    return gt_str_equals(name, "aten::clone") || gt_str_equals(name, "aten::contiguous");
+}
+
 /* Cuts what one call launched where tensors get much larger or smaller. Copies are layout_copies' matter. */
 static void cut_by_size(chain_search *search, link *links, size_t count, uint32_t call)
 {
@@ -207,7 +217,7 @@ static void cut_by_size(chain_search *search, link *links, size_t count, uint32_
     double largest = 0;
     for (size_t i = 0; i < count; i++) {
         gt_traffic traffic = traffic_of(search, links[i].op);
-        if (traffic.is_copy) continue;
+        if (traffic.is_copy || (!traffic.is_known && is_clone(search, links[i].op))) continue;
         if (kept > first && !continues(traffic.largest, largest)) {
             add_chains(search, links + first, kept - first);
             first = kept;

@@ -55,6 +55,7 @@ static const struct {
     {"unfused_attention", KERNELS},
     {"unfused_pointwise", KERNELS},
     {"uneven_steps", OTHER},
+    {"unified_memory", KERNELS},
     {"wait", HOST_WORK},
 };
 

@@ -53,7 +53,7 @@ double gt_kernel_peak_ns(const gt_gpu_facts *facts, const gt_schedule *schedule,
         return ns / source->op_count;
     }
     gt_str name = gt_interner_get(schedule->strings, schedule->ops[op].name);
-    bool is_triton = gt_str_contains(name, "triton_");
+    bool is_triton = gt_str_starts_with(name, "triton_");
     bool is_known = is_triton || facts->names[op] & GT_KERNEL_FUSABLE;
     if (!is_known || source->op_count != 1 || gpu->bytes <= 0) return 0;
     gt_str op_name = gt_interner_get(schedule->strings, shape->name);

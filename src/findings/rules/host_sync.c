@@ -247,6 +247,7 @@ bool gt_rule_host_sync(const gt_rule_input *input, gt_finding *finding)
                                       in_window ? "per " : "outside the window", in_window ? input->per : "",
                                       strncmp(count.text, "1 ", 2) == 0 ? "keeps" : "keep");
         finding->where = gt_rule_string(input, in_window ? sites.items[0].text : outside_site);
+        if (!in_window) finding->confidence = GT_CONFIDENCE_LOW; /* nothing shows that they repeat */
         if (waits_at_the_end(input, finding, wait_ns))
             finding->confidence = GT_CONFIDENCE_MEDIUM;
         else

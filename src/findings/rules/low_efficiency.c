@@ -42,16 +42,15 @@ static double roofline_ns(const gt_rule_input *input, size_t op)
 
 /* ---- kernels that only move data ---- */
 
-enum { NORMALISATION = 1, REDUCTION, TRITON, CLASSES };
+enum { NORMALISATION = 1, REDUCTION, TRITON, CLASSES, OTHER = CLASSES };
 
-static int class_of(const gt_rule_input *input, size_t op)
+static uint8_t class_of(gt_str name, uint8_t bits)
 {
-    gt_str name = gt_interner_get(input->schedule->strings, input->schedule->ops[op].name);
-    if (gt_str_contains(name, "triton_")) return TRITON;
-    if (!(input->facts->names[op] & GT_KERNEL_FUSABLE)) return 0;
+    if (gt_str_starts_with(name, "triton_")) return TRITON;
+    if (!(bits & GT_KERNEL_FUSABLE)) return OTHER;
     if (gt_str_contains(name, "norm") || gt_str_contains(name, "Norm") || gt_str_contains(name, "Moments"))
         return NORMALISATION;
-    return input->facts->names[op] & GT_KERNEL_REDUCES || gt_str_contains(name, "oft") ? REDUCTION : 0;
+    return bits & GT_KERNEL_REDUCES || gt_str_contains(name, "oft") ? REDUCTION : OTHER; /* "softmax" */
 }
 
 /* By op: what a kernel of these classes takes at the rate of the best of its class; 0: unknown, or of none.
@@ -64,11 +63,15 @@ static double *find_moving_ns(const gt_rule_input *input)
     double *ns = gt_alloc_zero(schedule->op_count, sizeof *ns), best[CLASSES];
     double *shares = gt_alloc(schedule->op_count * sizeof *shares);
     uint8_t *classes = gt_alloc_zero(schedule->op_count, 1);
+    uint8_t *known = gt_alloc_zero(gt_interner_count(schedule->strings), 1); /* by name */
     gt_arena arena = {0};
     for (size_t i = 0; i < schedule->op_count; i++) {
         if (gt_op_ns(&schedule->ops[i]) < long_ns || !gt_op_is_sourced_kernel(input, i)) continue;
-        classes[i] = (uint8_t)class_of(input, i);
-        if (classes[i]) ns[i] = gt_kernel_peak_ns(input->facts, schedule, input->gpu, i, &arena);
+        uint32_t name = schedule->ops[i].name;
+        if (!known[name])
+            known[name] = class_of(gt_interner_get(schedule->strings, name), input->facts->names[i]);
+        classes[i] = known[name];
+        if (classes[i] < CLASSES) ns[i] = gt_kernel_peak_ns(input->facts, schedule, input->gpu, i, &arena);
     }
     for (int class = 1; class < CLASSES; class ++) {
         size_t count = 0;
@@ -82,6 +85,7 @@ static double *find_moving_ns(const gt_rule_input *input)
         if (ns[i] > 0) ns[i] = fmax(ns[i] / best[classes[i]], shortest_ns);
     gt_free(shares);
     gt_free(classes);
+    gt_free(known);
     gt_arena_free(&arena);
     return ns;
 }

@@ -5,7 +5,6 @@
  * it took. So it is said where the time goes, and whether there is much to gain. */
 #include "findings/rules/gpu_rules.h"
 
-
 static const double important_pct = 5;
 enum { NAMED = 3, NAME_BYTES = 40 };
 
