@@ -161,6 +161,12 @@ const gt_command gt_commands[] = {
      "Excel workbook or a folder of CSV files, written by gputally or TraceLens. `gputally diff` compares "
      "call trees. With --fail_if, the exit status is 3 if a change is larger than allowed.",
      COMPARISONS},
+    {"what-if", NULL, "predict the step with findings repaired, larger batches or another GPU",
+     &gt_what_if_syntax, gt_cmd_what_if,
+     "Runs the step of a torch.profiler trace again with what would be different, and prints how long it "
+     "would take, what would bound it, and the time of each kind of kernel. The host does what it did. Only "
+     "what was measured to be right within 25 % is answered (docs/what_if.md).",
+     COMPARISONS},
     {"diff", NULL, "compare the call trees and kernels of two PyTorch traces", &gt_diff_syntax, gt_cmd_diff,
      "Merges the call trees of two torch.profiler traces, for example of the same model on two GPUs, and "
      "matches their GPU work. Writes the merged tree, the kernels under each call that both traces share, "

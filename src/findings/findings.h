@@ -9,7 +9,8 @@
  *
  * Files: schedule/ (host and GPU as one schedule), replay (the schedule with changes), overlap (communication
  * that runs alone), idle (causes of gaps), rules and rules/ (what could be better), chains and traffic
- * (kernels that could be one), uneven (steps that take longer), trust, balance, what_if, sheets; ranks/
+ * (kernels that could be one), uneven (steps that take longer), trust, balance, what_if, scenario
+ * (the step under other conditions), gain_ranges (how often gains come true), sheets; ranks/
  * (several ranks), waterfall/ (what differs between two traces), formats/ (schedules of rocprofv3 and JAX).
  */
 #pragma once

@@ -46,14 +46,16 @@
 
 /* ---- Findings ---- */
 
-#define GT_SHEET_BALANCE     GT_SHEET("balance")
-#define GT_SHEET_FINDINGS    GT_SHEET("findings")
-#define GT_SHEET_IDLE_CALLS  GT_SHEET("idle_calls")
-#define GT_SHEET_IDLE_CAUSES GT_SHEET("idle_causes")
-#define GT_SHEET_IDLE_GAPS   GT_SHEET("idle_gaps")
-#define GT_SHEET_OVERVIEW    GT_SHEET("overview")
-#define GT_SHEET_TRUST       GT_SHEET("trust")
-#define GT_SHEET_WHAT_IF     GT_SHEET("what_if")
+#define GT_SHEET_BALANCE        GT_SHEET("balance")
+#define GT_SHEET_FINDINGS       GT_SHEET("findings")
+#define GT_SHEET_IDLE_CALLS     GT_SHEET("idle_calls")
+#define GT_SHEET_IDLE_CAUSES    GT_SHEET("idle_causes")
+#define GT_SHEET_IDLE_GAPS      GT_SHEET("idle_gaps")
+#define GT_SHEET_OVERVIEW       GT_SHEET("overview")
+#define GT_SHEET_SCENARIO       GT_SHEET("scenario")
+#define GT_SHEET_SCENARIO_NOTES GT_SHEET("scenario_notes")
+#define GT_SHEET_TRUST          GT_SHEET("trust")
+#define GT_SHEET_WHAT_IF        GT_SHEET("what_if")
 
 /* ---- Findings of many ranks ---- */
 

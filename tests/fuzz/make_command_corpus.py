@@ -665,6 +665,9 @@ def compare():
                       "gpu_timeline.'busy", "gpu_timeline.busy_time.<5", "gpu_timeline.busy_time=5", "gpu_timeline.busy_time<5x", "a'b'.c>1", "x_ms>1"):
         yield ["compare", "u", "v", "--fail_if", condition, *OUT]
     yield ["compare", "a.json", "b.json", "--fail_if", "step_ms>5%", *OUT]
+    write("steps.json", make_page_corpus.steps())
+    for change in (("--batch", "2x"), ("--fix", "all"), ("--fix", "1,host_sync", "--batch", "3"), ("--gpu", "H200")):
+        yield ["what-if", "steps.json", *change, *OUT]
     yield ["compare", "b.json", "c.json", "--sheets", "waterfall", "--output_json", "out.json", "--output_md", "out.md"]
     yield ["compare", "a.json", "b.json", "--fail_if", "step_ms>5%", *PAGE]
     yield ["compare", "c.json", "b.json", "--names", "p", "q", "--output_html", "p.html"]

@@ -11,7 +11,8 @@ extern const gt_syntax gt_batch_syntax, gt_build_syntax, gt_collective_syntax, g
     gt_jax_collective_syntax, gt_jax_llama_syntax, gt_links_syntax, gt_match_syntax, gt_merge_syntax,
     gt_model_syntax, gt_ncu_syntax, gt_nsys_syntax, gt_pftrace_activity_syntax, gt_pftrace_api_syntax,
     gt_pftrace_copy_syntax, gt_partial_syntax, gt_pytorch_syntax, gt_pytorch_inference_syntax,
-    gt_query_syntax, gt_replay_syntax, gt_report_syntax, gt_rocprof_syntax, gt_run_syntax, gt_split_syntax;
+    gt_query_syntax, gt_replay_syntax, gt_report_syntax, gt_rocprof_syntax, gt_run_syntax, gt_split_syntax,
+    gt_what_if_syntax;
 
 gt_command_run gt_cmd_batch, gt_cmd_build, gt_cmd_collective, gt_cmd_compare, gt_cmd_completion,
     gt_cmd_convert, gt_cmd_diff, gt_cmd_discover, gt_cmd_doctor, gt_cmd_fuse, gt_cmd_genesis, gt_cmd_index,
@@ -19,7 +20,7 @@ gt_command_run gt_cmd_batch, gt_cmd_build, gt_cmd_collective, gt_cmd_compare, gt
     gt_cmd_match_blocks, gt_cmd_merge, gt_cmd_model, gt_cmd_ncu, gt_cmd_nsys, gt_cmd_partial,
     gt_cmd_pftrace_hip_activity, gt_cmd_pftrace_hip_api, gt_cmd_pftrace_memory_copy, gt_cmd_pytorch,
     gt_cmd_pytorch_inference, gt_cmd_query, gt_cmd_replay_ir, gt_cmd_report, gt_cmd_rocprof, gt_cmd_run,
-    gt_cmd_split;
+    gt_cmd_split, gt_cmd_what_if;
 
 /* ---- used by several commands ---- */
 

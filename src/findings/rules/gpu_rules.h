@@ -45,6 +45,9 @@ gt_shape_writer gt_write_gemm; /* "aten::mm [1024, 501, 64]" */
 /* The name of a kernel without what does not tell kernels apart, cut to `max` bytes; interned. */
 uint32_t gt_short_kernel_name(const gt_schedule *schedule, uint32_t name, size_t max);
 
+/* small_grid.c: blocks of a grid "[8, 1, 1]"; 0: unknown. */
+double gt_grid_blocks(gt_str grid);
+
 /* ---- copies ---- */
 
 /* What a GPU op changes if all it does is to copy; UNKNOWN if it does more. Copies inside of unfused

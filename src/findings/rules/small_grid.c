@@ -22,8 +22,7 @@ static bool chooses_its_grid(const gt_schedule *schedule, uint32_t name)
     return false;
 }
 
-/* Blocks of a grid "[8, 1, 1]"; 0: unknown. */
-static double blocks_of(gt_str grid)
+double gt_grid_blocks(gt_str grid)
 {
     double blocks = 1, number = 0;
     for (size_t i = 0; i < grid.len; i++) {
@@ -71,7 +70,8 @@ static double *find_blocks(const gt_schedule *schedule)
     uint32_t *grids = gt_alloc((count + 1) * sizeof *grids);
     if (count) gt_store_string_ids_at(schedule->trace->store, GT_EVENT_GRID, rows, count, grids);
     for (size_t i = 0; i < count; i++)
-        if (grids[i] != GT_STR_NONE) blocks[ops[i]] = blocks_of(gt_interner_get(schedule->strings, grids[i]));
+        if (grids[i] != GT_STR_NONE)
+            blocks[ops[i]] = gt_grid_blocks(gt_interner_get(schedule->strings, grids[i]));
     gt_free_all(ops, rows, grids);
     return blocks;
 }
