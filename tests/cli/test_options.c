@@ -310,8 +310,9 @@ static void check_help_lines(const gt_command *command)
 {
     static const char verbs[] =
         " accept add align also analyse assign build choose clean compare continue copy count detect "
-        "do draw drop embed exit expect extract fail find give group include keep list load mark match "
-        "merge model name omit pass prepare print push read rebuild recognise record remove replace "
+        "do draw drop embed exit expect extract fail find give group include keep list load make mark match "
+        "merge model name omit pass predict prepare print push read rebuild recognise record remove repair "
+        "replace "
         "report request rerun run save search set shift show skip split start stop submit treat unset use "
         "wait warn write ";
     const gt_syntax *syntax = command->syntax;
