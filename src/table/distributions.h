@@ -1,12 +1,12 @@
-/* Probabilities of the distributions that tests compare with: Student's t, Fisher's F, and the studentized
- * range of Tukey's test. Degrees of freedom may be fractions, as those of Welch's test are.
+/* Probabilities of the distributions that tests compare with: Student's t and Fisher's F. Degrees of freedom
+ * may be fractions, as those of Welch's test are.
  *
  * Each function returns NaN if an argument is NaN or outside of its range. */
 #pragma once
 
 #include "base/base.h"
 
-/* The regularized incomplete beta function I_x(a, b), from which the first three follow. a, b > 0. */
+/* The regularized incomplete beta function I_x(a, b), from which the others follow. a, b > 0. */
 double gt_beta_share(double a, double b, double x);
 
 /* The probability that |T| >= |t|. freedom > 0; t may be infinite. */
@@ -15,8 +15,3 @@ double gt_student_p(double t, double freedom);
 double gt_student_quantile(double q, double freedom);
 /* The probability that F >= f. Both degrees of freedom > 0; f >= 0 may be infinite. */
 double gt_fisher_p(double f, double freedom, double error_freedom);
-
-/* The probability that the largest and the smallest of `count` means of equal populations differ by at least
- * `range` standard errors of one mean, if that error was estimated with so many degrees of freedom. count >=
- * 2, freedom >= 1; with two means this is gt_student_p(range / sqrt(2), freedom). About 1e-7 accurate. */
-double gt_studentized_range_p(double range, size_t count, double freedom);

@@ -1,132 +1,89 @@
-"""The decision about a sweep in plain Python, from its description in docs/sweep.md: outlier runs, noise, the best setting.
+"""The decision about a sweep in plain Python, from its description in docs/sweep.md: disturbed runs, noise, the best setting.
 
-Distributions come from other formulas than the program's: Student's by integrating over an angle, digamma and trigamma as
-differences of lgamma. There are no corrected p-values here, only those of single comparisons."""
+The order of sums is another one than in the program: for each common noise, two settings are compared by themselves."""
 import math
 import statistics
 
-CUT_AT, CUT_PER_RUN, OUTLIER_P, CLEAR_P, LEAST, LEAST_D0 = 3, 40, 0.03, 0.005, 1e-4, 0.6
-ALPHA, FIRM_RUNS = 0.015, 3
-
-
-def student_p(t, freedom, pieces=400):
-    """P(|T| >= |t|): with t = sqrt(freedom) tan(a), the density is that of cos(a)^(freedom - 1)."""
-    begin, end = math.atan(abs(t) / math.sqrt(freedom)), math.pi / 2
-    step = (end - begin) / pieces
-    value = [max(math.cos(begin + i * step), 0.0) ** (freedom - 1) for i in range(pieces + 1)]
-    area = step / 3 * (value[0] + value[-1] + 4 * sum(value[1:-1:2]) + 2 * sum(value[2:-1:2]))
-    return 2 * area * math.exp(math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)) / math.sqrt(math.pi)
-
-
-def digamma(x, h=1e-4):
-    return (math.lgamma(x + h) - math.lgamma(x - h)) / (2 * h)
-
-
-def trigamma(x):
-    return sum(1 / (x + i) ** 2 for i in range(2000)) + 1 / (x + 2000) + 0.5 / (x + 2000) ** 2
-
-
-def trigamma_inverse(y):
-    low, high = -12.0, 12.0  # of the logarithm
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if trigamma(math.exp(middle)) > y else (low, middle)
-    return math.exp(low)
+NOISES, LEAST, STEP = range(58), 1e-4, 0.16
+SPREADS = ((0, 0.5), (0.35, 0.05), (0.7, 0.3), (1.1, 0.15))  # standard deviation of the logarithm of the noise, share
+DISTURBED, LONGEST, TOO_FAST, ALPHA, FIRM_RUNS = 0.16, 0.5, 0.01, 0.0155, 3
 
 
 class Setting:
     def __init__(self, runs):
-        self.logs, self.first, self.kept = sorted(map(math.log, runs)), 0, len(runs)
+        self.logs = sorted(map(math.log, runs))
+        n = len(runs)
+        self.likelihoods = {(g, first, kept): self.likelihood(g, first, kept) for g in NOISES for first in range(min((n - 1) // 4, 2) + 1)
+                            for kept in range(n - first + 1) if kept or (not first and n > 2)}
+        self.top = max(self.likelihoods.values())
+        self.by_noise = [[(math.exp(value - self.top), *self.normal(*key)) for key, value in self.likelihoods.items()
+                          if key[0] == g and value > self.top - 30] for g in NOISES]
+        self.totals = [sum(weight for weight, _, _ in terms) for terms in self.by_noise]
 
-    def measure(self):
-        agreeing = self.logs[self.first:self.first + self.kept]
-        self.mean = statistics.fmean(agreeing)
-        self.variance = statistics.variance(agreeing) if self.kept > 1 else math.nan
-        self.freedom = self.kept - 1
+    def agreeing(self, first, kept):
+        return self.logs[first:first + kept]
 
-    def agreeing_from(self, first, most):
-        end = first + 1
-        while end < len(self.logs) and self.logs[end] - self.logs[end - 1] <= most:
-            end += 1
-        return end - first
+    def likelihood(self, g, first, kept):
+        if not kept:  # the usual time is anywhere below
+            return len(self.logs) * math.log(DISTURBED) + math.log(LONGEST)
+        noise, runs = LEAST * math.exp(STEP * g), self.agreeing(first, kept)
+        density = statistics.NormalDist(statistics.fmean(runs), noise)
+        fine = sum(-math.log(noise) - math.log(2 * math.pi) / 2 - ((x - density.mean) / noise) ** 2 / 2 for x in runs)
+        one_mean = math.log(noise * math.sqrt(2 * math.pi / kept))  # the integral over all means
+        return fine + one_mean + first * math.log(TOO_FAST) + (len(self.logs) - first - kept) * math.log(DISTURBED)
 
-    def cut(self, most):
-        self.kept = self.agreeing_from(0, most)
-        if self.kept <= (len(self.logs) - 1) // 4:
-            after = self.agreeing_from(self.kept, most)
-            if 2 * after > len(self.logs):
-                self.first, self.kept = self.kept, after
+    def normal(self, g, first, kept):
+        if not kept:
+            return self.logs[0] - LONGEST / 2, LONGEST ** 2 / 12
+        return statistics.fmean(self.agreeing(first, kept)), (LEAST * math.exp(STEP * g)) ** 2 / kept
 
-    def next_p(self, side):
-        """The p-value of the next run above (0) or below (1) those that agree; None: there is none."""
-        index = self.first - 1 if side else self.first + self.kept
-        if not 0 <= index < len(self.logs):
-            return None
-        if self.freedom <= 0:
-            return 1.0
-        error = max(math.sqrt(self.variance), LEAST) * math.sqrt(1 + 1 / self.kept)
-        return student_p((self.logs[index] - self.mean) / error, self.freedom)
+    def terms(self, shares):
+        found = [(share * weight, mean, variance) for share, terms in zip(shares, self.by_noise) for weight, mean, variance in terms]
+        least = 1e-5 * max(weight for weight, _, _ in found)
+        return [term for term in found if term[0] > least]
 
 
-def share(settings, fully):
-    noisy = [s for s in settings if s.kept > 1 and s.variance > 0]
-    if not noisy:
-        return
-    freedom = sum(s.kept - 1 for s in noisy)
-    mean_variance = sum((s.kept - 1) * s.variance for s in noisy) / freedom
-    logs = [math.log(s.variance) - digamma((s.kept - 1) / 2) + math.log((s.kept - 1) / 2) for s in noisy]
-    more, common = 0.0, mean_variance
-    if len(noisy) > 1:
-        surplus = statistics.variance(logs) - statistics.fmean(trigamma((s.kept - 1) / 2) for s in noisy)
-        more = 2 * trigamma_inverse(surplus) if surplus > 0 else math.inf
-        if more < math.inf:
-            common = math.exp(statistics.fmean(logs) + digamma(more / 2) - math.log(more / 2))
-    for s in settings:
-        if s.kept == 1:
-            s.variance, s.freedom = mean_variance, freedom
-        elif s in noisy:
-            own = s.kept - 1
-            is_alike = more >= LEAST_D0 * own
-            trust = 1 if fully else is_alike * max(1 - 2 / len(noisy), 0) * (1 if s.kept > 3 else 0.5)
-            others = min(more, freedom - own) * trust
-            s.variance, s.freedom = (others * common + own * s.variance) / (others + own), others + own
+def commons(settings):
+    """(weight, shares of the noises) of each common noise that matters."""
+    found = []
+    for spread, share in SPREADS:
+        for center in NOISES:
+            shares = [STEP / spread * statistics.NormalDist().pdf(STEP * (g - center) / spread) if spread else float(g == center)
+                      for g in NOISES]
+            sums = [sum(a * b for a, b in zip(shares, s.totals)) for s in settings]
+            found.append((math.log(share) + sum(math.log(x) if x else -math.inf for x in sums), shares))
+    top = max(weight for weight, _ in found)
+    return [(math.exp(weight - top), shares) for weight, shares in found if weight > top - 8]
+
+
+def share_below(a, b):
+    """How likely it is that a is less than b."""
+    pairs = [(u * v, (y - x) / math.sqrt(s + t)) for u, x, s in a for v, y, t in b]
+    return sum(w * math.erfc(-z / math.sqrt(2)) / 2 for w, z in pairs) / sum(w for w, _ in pairs)
 
 
 def decide(sweep):
-    """(fastest, is it the best, the largest p of a comparison with it or None, settings); `clear` and `typical` are set."""
-    differences = sorted(abs(math.log(a) - math.log(b)) for runs in sweep for i, a in enumerate(runs) for b in runs[i + 1:i + 17])
-    settings, all_runs = [Setting(runs) for runs in sweep], sum(map(len, sweep))
-    deviation = max(2.2219 * differences[len(differences) // 4] if differences else 0, LEAST)
+    """(fastest, is it the best, the largest p of a comparison with it or None, settings); `kept` and `typical` are set."""
+    settings = [Setting(runs) for runs in sweep]
+    hypotheses = commons(settings)
     for s in settings:
-        s.cut((CUT_AT + CUT_PER_RUN / all_runs) * deviation)
-    changed = True
-    while changed:
-        for s in settings:
-            s.measure()
-        share(settings, True)
-        changed = False
-        for s in settings:
-            for side in 0, 1:
-                p = s.next_p(side)
-                if p is not None and p * all_runs >= OUTLIER_P:
-                    s.first, s.kept, changed = s.first - side, s.kept + 1, True
-                    break
-    for s in settings:
-        s.measure()
-        s.clear = 2 * s.kept > len(s.logs) and all((s.next_p(side) or 0) < CLEAR_P for side in (0, 1))
-        s.typical = s.mean if s.clear else statistics.fmean(s.logs)
-    share(settings, False)
+        likely = {}
+        for weight, shares in hypotheses:
+            total = sum(share * value for share, value in zip(shares, s.totals))
+            for (g, first, kept), value in s.likelihoods.items():
+                likely[first, kept] = likely.get((first, kept), 0) + weight * shares[g] * math.exp(value - s.top) / total
+        first, s.kept = max((key for key in likely if key[1]), key=likely.get)
+        s.clear = 2 * s.kept > len(s.logs)
+        s.typical = statistics.fmean(s.agreeing(first, s.kept) if s.clear else s.logs)
     fastest = min(range(len(settings)), key=lambda i: settings[i].typical)
     best, largest = settings[fastest], 0.0
     for s in settings:
         if s is best or largest is None:
             continue
-        errors = [s.variance / s.kept, best.variance / best.kept]
-        if len(s.logs) < 2 or len(best.logs) < 2 or not s.freedom > 0 or not best.freedom > 0:  # a single run may be disturbed
+        if len(s.logs) < 2 or len(best.logs) < 2:  # a single run may be disturbed
             largest = None
             continue
-        freedom = sum(errors) ** 2 / (errors[0] ** 2 / s.freedom + errors[1] ** 2 / best.freedom)
-        is_slower = s.mean > best.mean and best.clear
-        largest = max(largest, student_p((s.mean - best.mean) / math.sqrt(sum(errors)), freedom) if is_slower else 1.0)
-    supported = largest is not None and largest < ALPHA and best.clear and best.kept >= FIRM_RUNS
-    return fastest, supported, largest, settings
+        shares_below = [(weight, share_below(s.terms(shares), best.terms(shares))) for weight, shares in hypotheses]
+        p = sum(weight * share for weight, share in shares_below) / sum(weight for weight, _ in shares_below)
+        largest = max(largest, min(2 * p, 1.0))
+    return fastest, largest is not None and largest < ALPHA and best.clear and best.kept >= FIRM_RUNS, largest, settings

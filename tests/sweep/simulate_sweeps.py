@@ -15,7 +15,7 @@ import random
 import statistics
 import subprocess
 
-from tests.sweep import most_found, reference_decide
+from tests.sweep import most_found
 
 SETTINGS, REPEATS, OUTLIERS, DIFFERENCES = (2, 4, 8, 16), (3, 5, 10), (0, 0.05, 0.15), (0, 0.01, 0.03, 0.10)
 NOISE = 0.01
@@ -87,12 +87,21 @@ def gate_rates(programs, count, seed, settings, repeats, noise, outliers, slower
     return ask(os.path.join(programs, "test_gate"), ["gates", condition], lines).count("failed") / count
 
 
+def student_p(t, freedom, pieces=400):
+    """P(|T| >= |t|): with t = sqrt(freedom) tan(a), the density is that of cos(a)^(freedom - 1)."""
+    begin, end = math.atan(abs(t) / math.sqrt(freedom)), math.pi / 2
+    step = (end - begin) / pieces
+    value = [max(math.cos(begin + i * step), 0.0) ** (freedom - 1) for i in range(pieces + 1)]
+    area = step / 3 * (value[0] + value[-1] + 4 * sum(value[1:-1:2]) + 2 * sum(value[2:-1:2]))
+    return 2 * area * math.exp(math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)) / math.sqrt(math.pi)
+
+
 @functools.lru_cache(None)
 def student_limit(alpha, freedom):
     low, high = 0.0, 1000.0
     for _ in range(50):
         middle = (low + high) / 2
-        low, high = (middle, high) if reference_decide.student_p(middle, freedom) > alpha else (low, middle)
+        low, high = (middle, high) if student_p(middle, freedom) > alpha else (low, middle)
     return low
 
 

@@ -1,24 +1,23 @@
 /* Which settings are slower than the best one, and which cannot be told apart from it?
  *
- * Each setting is compared with the one that happens to be the fastest, with the spread of the two (Welch),
- * because settings may be differently noisy. Plain tests would be wrong in two ways: among many equal
- * settings some pair always looks different, and the fastest was selected because it was lucky. So the
- * p-values are corrected step by step as in Holm's method, the smallest first, but with the distribution of
- * the range of k equal settings (the studentized range), in which selection and number are both included:
+ * Each setting is compared with the one that happens to be the fastest (model.c). Plain comparisons would be
+ * wrong in two ways: among many equal settings some pair always looks different, and the fastest was selected
+ * because it was lucky. So the p-values are corrected step by step as in Holm's method, the smallest first,
+ * for the number of all pairs of the settings that are left:
  *
  *     setting                  C         D         B
  *     p of one comparison      0.00001   0.0005    0.6
- *     settings left, k         4         3         2
- *     p_value                  0.0001    0.0015    0.6       C and D are slower, B cannot be told apart
+ *     pairs of settings left   6         3         1
+ *     p_value                  0.00006   0.0015    0.6       C and D are slower, B cannot be told apart
  *
  * The steps go by p, not by means, so that a setting that is slow and noisy hides nothing.
  *
  * For the claim "this one is the best" no correction for the number is needed: it is wrong only if one of the
- * others is as good, and then that one must have been excluded by its own test, which happens in at most
- * the share alpha (Gutmann and Maymin, Annals of Statistics 15, 1987; Berger, Technometrics 24, 1982). So no
- * p-value is larger than the largest of the single ones. At least three runs of the best one must agree, or
- * it is not told apart from the next. A setting that was run once is never told apart: if something disturbed
- * that run, the setting may be the best one. */
+ * others is as good, and then that one must have been excluded by its own comparison, which happens in at
+ * most the share alpha (Gutmann and Maymin, Annals of Statistics 15, 1987; Berger, Technometrics 24, 1982).
+ * So no p-value is larger than the largest of the single ones. At least three runs of the best one must
+ * agree, and most of them, or it is not told apart from the next. A setting that was run once is never told
+ * apart: if something disturbed that run, the setting may be the best one. */
 #include "sweep/decide/decide.h"
 
 #include "table/distributions.h"
@@ -66,10 +65,15 @@ gt_log_sample gt_log_sample_of(const double *values, size_t count)
     return sample;
 }
 
+bool gt_log_sample_is_outlier(const gt_log_sample *sample, double value)
+{
+    return value > 0 && isfinite(value) && (log(value) < sample->low || log(value) > sample->high);
+}
+
 gt_estimate gt_log_sample_mean(const gt_log_sample *sample)
 {
-    gt_estimate mean = {exp(sample->typical), NAN, NAN};
-    if (sample->count < 2 || !sample->is_clear) return mean;
+    gt_estimate mean = {exp(sample->mean), NAN, NAN};
+    if (sample->count < 2) return mean;
     double half = gt_student_quantile(1 - GT_OUTSIDE_INTERVAL / 2, sample->freedom) *
                   sqrt(sample->variance / (double)sample->count);
     mean.low = exp(sample->mean - half);
@@ -79,24 +83,19 @@ gt_estimate gt_log_sample_mean(const gt_log_sample *sample)
 
 gt_ratio_test gt_compare_samples(const gt_log_sample *a, const gt_log_sample *b)
 {
-    double typical = a->typical - b->typical, difference = a->mean - b->mean;
-    gt_ratio_test test = {{exp(typical), NAN, NAN}, NAN, NAN, NAN};
-    if (a->runs < 2 || b->runs < 2 || !(a->freedom > 0) || !(b->freedom > 0)) return test;
+    double difference = a->mean - b->mean, t = INFINITY, freedom = a->freedom + b->freedom;
+    gt_ratio_test test = {{exp(difference), NAN, NAN}, NAN};
+    if (a->count < 2 || b->count < 2) return test;
     double va = a->variance / (double)a->count, vb = b->variance / (double)b->count, all = va + vb;
-    bool is_clear = a->is_clear && b->is_clear;
-    test.freedom = a->freedom + b->freedom;
-    test.t = INFINITY;
     if (all > 0) {
         double fa = va / all, fb = vb / all; /* of 1, so that tiny variances do not underflow when squared */
-        test.freedom = 1 / (fa * fa / a->freedom + fb * fb / b->freedom);
-        test.t = fabs(difference) / sqrt(all);
+        freedom = 1 / (fa * fa / a->freedom + fb * fb / b->freedom);
+        t = fabs(difference) / sqrt(all);
     } else if (difference == 0) { /* no spread at all: equal, or different beyond doubt */
-        test.t = 0;
+        t = 0;
     }
-    if (!is_clear && (!(typical > 0 ? b : a)->is_clear || !(typical * difference > 0))) test.t = 0;
-    test.p = gt_student_p(test.t, test.freedom);
-    if (!is_clear) return test;
-    double half = all > 0 ? gt_student_quantile(1 - GT_OUTSIDE_INTERVAL / 2, test.freedom) * sqrt(all) : 0;
+    test.p = gt_student_p(t, freedom);
+    double half = all > 0 ? gt_student_quantile(1 - GT_OUTSIDE_INTERVAL / 2, freedom) * sqrt(all) : 0;
     test.ratio.low = exp(difference - half);
     test.ratio.high = exp(difference + half);
     return test;
@@ -152,7 +151,7 @@ static void rank_settings(gt_best *best, const gt_log_sample *samples)
         best->order[i] = keys[i].index;
         best->settings[keys[i].index] = (gt_standing){
             .rank = i + 1,
-            .to_best = {{NAN, NAN, NAN}, NAN, NAN, NAN},
+            .to_best = {{NAN, NAN, NAN}, NAN},
             .p = NAN,
             .is_candidate = i < best->measured,
             .runs_needed = NAN,
@@ -169,17 +168,11 @@ static void correct(gt_best *best, bool is_firm)
     for (size_t r = 0; r < others; r++)
         keys[r] = (keyed){best->settings[best->order[r + 1]].to_best.p, best->order[r + 1]};
     size_t known = sort_keys(keys, others);
-    double largest = 0, most = is_firm && known == others ? keys[others - 1].key : INFINITY;
+    double largest = 0, most = is_firm && known == others ? keys[others - 1].key : 1;
     for (size_t i = 0; i < known; i++) {
-        gt_standing *standing = &best->settings[keys[i].index];
-        const gt_ratio_test *test = &standing->to_best;
-        double p = 0;
-        if (largest < most) /* later ones do not matter, and take time */
-            p = isfinite(test->t) && test->freedom >= 1
-                    ? gt_studentized_range_p(test->t * sqrt(2), known - i + 1, test->freedom)
-                    : test->p;
-        largest = fmax(largest, fmax(p, test->p));
-        standing->p = fmin(largest, most);
+        double pairs = (double)(known - i) * (double)(known - i + 1) / 2;
+        largest = fmax(largest, keys[i].key * pairs);
+        best->settings[keys[i].index].p = fmin(largest, most);
     }
     gt_free(keys);
 }
@@ -196,7 +189,7 @@ static double runs_needed(const gt_log_sample *a, const gt_log_sample *b)
 
 enum { FIRM_RUNS = 3 };
 
-gt_best gt_best_find(const gt_log_sample *samples, size_t count, bool are_runs)
+gt_best gt_best_find(const gt_log_sample *samples, size_t count, const gt_runs_model *model)
 {
     gt_best best = {.settings = gt_alloc_zero(count + 1, sizeof *best.settings),
                     .order = gt_alloc((count + 1) * sizeof *best.order),
@@ -205,16 +198,15 @@ gt_best gt_best_find(const gt_log_sample *samples, size_t count, bool are_runs)
     best.candidates = best.measured;
     if (!best.measured) return best;
     const gt_log_sample *first = &samples[best.order[0]];
-    bool is_firm = are_runs && first->is_clear && first->count >= FIRM_RUNS;
+    bool is_firm = model && first->is_clear && first->count >= FIRM_RUNS;
     for (size_t r = 1; r < best.measured; r++) {
         gt_standing *standing = &best.settings[best.order[r]];
-        standing->to_best = gt_compare_samples(&samples[best.order[r]], first);
-        if (are_runs) continue;
-        standing->to_best = (gt_ratio_test){{standing->to_best.ratio.value, NAN, NAN}, NAN, NAN, NAN};
+        standing->to_best.ratio.value = exp(samples[best.order[r]].typical - first->typical);
+        if (model) standing->to_best = gt_runs_compare(model, samples, best.order[r], best.order[0], true);
     }
     best.settings[best.order[0]].to_best.ratio.value = 1;
-    if (are_runs && best.measured > 1) correct(&best, is_firm);
-    for (size_t r = 1; are_runs && r < best.measured; r++) {
+    if (model && best.measured > 1) correct(&best, is_firm);
+    for (size_t r = 1; model && r < best.measured; r++) {
         gt_standing *standing = &best.settings[best.order[r]];
         standing->is_candidate = !(standing->p < GT_DECIDE_ALPHA) || (r == 1 && !is_firm);
         if (standing->is_candidate) standing->runs_needed = runs_needed(&samples[best.order[r]], first);

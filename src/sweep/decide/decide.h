@@ -1,8 +1,7 @@
 /* Which setting of a sweep should be used, and how sure is that?
  *
- *     outliers.c     runs that are far from the others of their setting
- *     noise.c        the spread of settings that were measured a few times
- *     best.c         comparisons of settings, and which of them cannot be told apart from the best
+ *     model.c        the usual times of settings that were run several times, some of the runs disturbed
+ *     best.c         which settings cannot be told apart from the best
  *     anova.c        main effects and interactions of the axes
  *     trace.c        what is measured in one trace
  *     kept.c         the same, kept for the next time
@@ -25,12 +24,12 @@
 #include "trace/pytorch/pytorch.h"
 #include "table/table_list.h"
 
-/* A claim may be wrong in 2 % of cases. Tests of a few runs with unequal noise are wrong more often than
- * their alpha (tests/sweep/simulate_sweeps.py), so that is smaller. */
-#define GT_DECIDE_ALPHA     0.015
+/* A claim may be wrong in 2 % of cases. Claims about a few runs with unequal noise are wrong more often than
+ * that (tests/sweep/simulate_sweeps.py), so it is smaller. */
+#define GT_DECIDE_ALPHA     0.0155
 #define GT_OUTSIDE_INTERVAL 0.05 /* intervals are of 95 % */
 
-/* ---- comparisons (outliers.c, noise.c, best.c) ---- */
+/* ---- comparisons (model.c, best.c) ---- */
 
 typedef struct gt_number_series {
     double *items;
@@ -46,7 +45,7 @@ static inline void gt_series_add(gt_number_series *series, double value)
 typedef struct gt_log_sample {
     size_t count;     /* measurements that agree */
     double mean;      /* of these; NaN: none */
-    double variance;  /* of these; NaN: fewer than two, and nobody to share the noise with */
+    double variance;  /* of these; NaN: fewer than two */
     double freedom;   /* degrees of freedom of the variance; 0: unknown */
     size_t runs;      /* all measurements */
     double low, high; /* those beyond are outliers */
@@ -57,33 +56,32 @@ typedef struct gt_log_sample {
 /* All values agree. Those that are not positive and finite do not count. */
 gt_log_sample gt_log_sample_of(const double *values, size_t count);
 gt_log_sample gt_log_sample_of_logs(const double *logs, size_t count);
-/* The samples of all settings without the outliers, each with its own variance. `is_selected`: the fastest of
- * them is compared with the others. */
-void gt_log_samples_make(gt_log_sample *samples, const gt_number_series *values, size_t count,
-                         bool is_selected);
 bool gt_log_sample_is_outlier(const gt_log_sample *sample, double value);
-
-/* Improves the variances of all settings of a sweep by what the others say about the noise. `fully`: as far
- * as they seem to have the same; otherwise more carefully. */
-void gt_log_samples_share_noise(gt_log_sample *samples, size_t count, bool fully);
 
 /* A value with its 95 % interval; the limits are NaN if there is none. */
 typedef struct gt_estimate {
     double value, low, high;
 } gt_estimate;
 
-/* The geometric mean with Student's interval; without, if it is not clear which runs are the usual ones. */
-gt_estimate gt_log_sample_mean(const gt_log_sample *sample);
-
-/* How much larger a is than b. If the larger one is not clear, its fast runs are compared, and there is no
- * interval; if the smaller one is not, p is 1. Of a single run, nothing is known but the ratio. */
+/* How much larger a is than b. */
 typedef struct gt_ratio_test {
-    gt_estimate ratio; /* geometric mean of a divided by that of b */
-    double p;          /* of Welch's test: how often equal settings differ at least so much; NaN: unknown */
-    double freedom;    /* degrees of freedom of Welch's test */
-    double t;          /* the difference of the logarithms, divided by its standard error */
+    gt_estimate ratio; /* of the typical values; without limits if it is not clear which those are */
+    double p; /* how sure the order of the two is: 0.02 is a chance of 1 % that it is the other way round;
+                 NaN: unknown, as of a single run */
 } gt_ratio_test;
+
+/* The geometric mean with Student's interval, and Welch's test, of samples without outliers. */
+gt_estimate gt_log_sample_mean(const gt_log_sample *sample);
 gt_ratio_test gt_compare_samples(const gt_log_sample *a, const gt_log_sample *b);
+
+/* The runs of all settings, of which some may have been disturbed. The model fills the samples with the runs
+ * that agree; `with_limits`: also the interval. */
+typedef struct gt_runs_model gt_runs_model;
+gt_runs_model *gt_runs_model_new(gt_log_sample *samples, const gt_number_series *values, size_t count);
+void gt_runs_model_free(gt_runs_model *model); /* NULL does nothing */
+gt_estimate gt_runs_mean(const gt_runs_model *model, const gt_log_sample *samples, size_t setting);
+gt_ratio_test gt_runs_compare(const gt_runs_model *model, const gt_log_sample *samples, size_t a, size_t b,
+                              bool with_limits);
 
 /* Holm's correction of p-values for their number, in place; NaN stays and does not count. */
 void gt_holm_correct(double *p, size_t count);
@@ -107,8 +105,9 @@ typedef struct gt_best {
     size_t candidates; /* 1: the setting of rank 1 is the best, and that is supported */
 } gt_best;
 
-/* The smallest is the best. Measurements that are not `runs`, but parts of one, only give the order. */
-gt_best gt_best_find(const gt_log_sample *samples, size_t count, bool are_runs);
+/* The smallest is the best. Without a model, as of measurements that are parts of one run, there is only the
+ * order. */
+gt_best gt_best_find(const gt_log_sample *samples, size_t count, const gt_runs_model *model);
 void gt_best_free(gt_best *best);
 
 /* ---- ratios of medians (best.c) ---- */
@@ -316,6 +315,7 @@ typedef struct gt_decision {
     gt_spread_source spread;
     gt_number_series *values; /* step times by setting; in ms */
     gt_log_sample *samples;   /* of them */
+    gt_runs_model *model;     /* NULL: no setting was run twice */
     gt_best best;
     bool has_effects;
     gt_effects effects;
@@ -323,6 +323,9 @@ typedef struct gt_decision {
 
 void gt_decide(gt_decision *decision, gt_sweep_measures *measures);
 void gt_decision_free(gt_decision *decision);
+
+/* The step time of a setting. */
+gt_estimate gt_decision_step(const gt_decision *decision, size_t setting);
 
 /* Adds all sheets; those that the sweep has nothing for have no rows. */
 void gt_decision_add_sheets(const gt_decision *decision, gt_table_list *tables);

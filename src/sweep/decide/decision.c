@@ -98,12 +98,11 @@ void gt_decide(gt_decision *d, gt_sweep_measures *measures)
     d->samples = gt_alloc((measures->setting_count + 1) * sizeof *d->samples);
     take_values(d);
     bool are_runs = d->spread == GT_SPREAD_REPEATS;
-    if (are_runs) gt_log_samples_make(d->samples, d->values, measures->setting_count, true);
+    if (are_runs) d->model = gt_runs_model_new(d->samples, d->values, measures->setting_count);
     for (size_t s = 0; !are_runs && s < measures->setting_count; s++)
         d->samples[s] = gt_log_sample_of(d->values[s].items, d->values[s].count);
-    find_effects(d); /* with the variances as measured */
-    if (are_runs) gt_log_samples_share_noise(d->samples, measures->setting_count, false);
-    d->best = gt_best_find(d->samples, measures->setting_count, are_runs);
+    find_effects(d);
+    d->best = gt_best_find(d->samples, measures->setting_count, d->model);
     if (measures->is_partial) doubt_all(&d->best);
 }
 
@@ -112,8 +111,14 @@ void gt_decision_free(gt_decision *d)
     for (size_t s = 0; s < d->measures->setting_count; s++) gt_free(d->values[s].items);
     gt_free(d->values);
     gt_free(d->samples);
+    gt_runs_model_free(d->model);
     gt_best_free(&d->best);
     gt_effects_free(&d->effects);
+}
+
+gt_estimate gt_decision_step(const gt_decision *d, size_t setting)
+{
+    return d->model ? gt_runs_mean(d->model, d->samples, setting) : gt_log_sample_mean(&d->samples[setting]);
 }
 
 size_t gt_decision_setting(const gt_decision *d, const char *name)

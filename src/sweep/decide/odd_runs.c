@@ -1,4 +1,4 @@
-/* Runs that are far from the others of their setting (outliers.c), and what was different in them.
+/* Runs that are far from the others of their setting (model.c), and what was different in them.
  *
  * outlier_runs, one row per such run:
  *     run, step_ms, slower_pct         compared with the runs of its setting that agree

@@ -3,13 +3,13 @@
  * recommendation, one row per setting, the fastest first:
  *     rank, setting, the value of each axis
  *     spread, measurements             of what the interval is: repeats, steps or ranks; how many there are
- *     outliers                         measurements that are far from the others (outliers.c)
+ *     outliers                         measurements that are far from the others (model.c)
  *     step_ms, step_low_ms, step_high_ms          geometric mean of the step time, 95 % interval
  *     difference_pct, difference_low_pct, difference_high_pct     to the first row, 95 % interval of this one
  *                                      comparison
  *     p_value                          corrected for the selection of the best and the number of settings
- *     p_single                         of this one comparison: Welch's test
- *     told_apart                       the difference to the first row is supported (p_value < 0.015)
+ *     p_single                         of this one comparison
+ *     told_apart                       the difference to the first row is supported (p_value < 0.0155)
  *     runs_needed                      of both, to tell a difference like the measured one apart
  *     pareto_front                     no other setting is at least as good in all figures that follow and in
  *                                      step_ms, and better in one
@@ -167,7 +167,7 @@ static void set_comparison(gt_table *table, const gt_decision *d, size_t row, si
     set_text(table, GT_COL_SPREAD, row, gt_spread_source_names[d->spread]);
     set_count(table, GT_COL_MEASUREMENTS, row, d->samples[setting].runs);
     set_count(table, GT_COL_OUTLIERS, row, d->samples[setting].runs - d->samples[setting].count);
-    set_estimate(table, step, row, gt_log_sample_mean(&d->samples[setting]));
+    set_estimate(table, step, row, gt_decision_step(d, setting));
     set_estimate(table, difference, row, in_percent(standing->to_best.ratio));
     set(table, GT_COL_P_VALUE, row, standing->p);
     set(table, GT_COL_P_SINGLE, row, standing->to_best.p);

@@ -1,14 +1,10 @@
 /* Settings of two sweeps are matched by the values of their axes, whatever the order of the axes. Each
- * measure of each setting is then compared with Welch's test on a logarithmic scale (decide/best.c), without
- * outlier runs (decide/outliers.c) and with noise shared between the settings of both sweeps
- * (decide/noise.c), and all p-values of one measure are corrected for their number (Holm). What was run once
- * is not compared: the spread of its steps, ranks or calls says nothing about the next run.
- *
- * Unlike in a decision, nothing is selected by its value, so no range of settings is needed: each comparison
- * is fixed before anything was measured.
+ * measure of each setting is then compared, with what the settings of both sweeps say about noise and
+ * disturbed runs (decide/model.c), and all p-values of one measure are corrected for their number (Holm).
+ * What was run once is not compared: the spread of its steps, ranks or calls says nothing about the next run.
  *
  * A measure that is 0 in one of the runs, such as exposed communication, has no logarithm. Such a change is
- * tested on a linear scale, with its own noise. */
+ * tested on a linear scale, with its own noise (Welch). */
 #include "sweep/gate/gate.h"
 
 const char *const gt_sweep_measure_names[GT_MEASURES] = {
@@ -330,43 +326,15 @@ static size_t group_end(const gt_sweep_change *changes, size_t begin, size_t cou
     return end;
 }
 
-static void make_samples(gt_sweep_change *changes, size_t count, bool are_runs)
-{
-    size_t used = 0;
-    gt_log_sample *samples = gt_alloc((2 * count + 1) * sizeof *samples);
-    gt_number_series *costs = gt_alloc((2 * count + 1) * sizeof *costs);
-    for (size_t i = 0; i < count; i++) {
-        find_scale(&changes[i]);
-        for (size_t k = OLD; k <= NEW && !(changes[i].scale > 0); k++)
-            costs[used++] = costs_of(&changes[i], k);
-    }
-    for (size_t i = 0; !are_runs && i < used; i++)
-        samples[i] = gt_log_sample_of(costs[i].items, costs[i].count);
-    if (are_runs) {
-        gt_log_samples_make(samples, costs, used, false);
-        gt_log_samples_share_noise(samples, used, false);
-    }
-    for (size_t i = used; i-- > 0;) gt_free(costs[i].items);
-    used = 0;
-    for (size_t i = 0; i < count; i++)
-        for (size_t k = OLD; k <= NEW; k++)
-            changes[i].samples[k] = changes[i].scale > 0
-                                        ? linear_sample(&changes[i].values[k], changes[i].scale)
-                                        : samples[used++];
-    gt_free(samples);
-    gt_free(costs);
-}
-
 static double percent(double difference, double old_value)
 {
     if (old_value > 0) return 100 * difference / old_value;
     return difference == 0 ? 0 : isnan(difference) ? NAN : copysign(INFINITY, difference);
 }
 
-static void compare(gt_sweep_change *change, bool are_runs)
+static void set_change(gt_sweep_change *change, gt_ratio_test test, bool are_runs)
 {
     const gt_log_sample *old = &change->samples[OLD], *new = &change->samples[NEW];
-    gt_ratio_test test = gt_compare_samples(new, old);
     bool is_bus = change->kind == GT_MEASURE_BUS;
     if (!are_runs) test.p = test.ratio.low = test.ratio.high = NAN;
     change->p_single = test.p;
@@ -387,6 +355,39 @@ static void compare(gt_sweep_change *change, bool are_runs)
         (gt_estimate){100 * (ratio.value - 1), 100 * (ratio.low - 1), 100 * (ratio.high - 1)};
 }
 
+/* Compares changes whose settings share what is known of the noise. */
+static void compare(gt_sweep_change *changes, size_t count, bool are_runs)
+{
+    size_t used = 0;
+    gt_log_sample *samples = gt_alloc((2 * count + 1) * sizeof *samples);
+    gt_number_series *costs = gt_alloc((2 * count + 1) * sizeof *costs);
+    for (size_t i = 0; i < count; i++) {
+        find_scale(&changes[i]);
+        for (size_t k = OLD; k <= NEW && !(changes[i].scale > 0); k++)
+            costs[used++] = costs_of(&changes[i], k);
+    }
+    for (size_t i = 0; !are_runs && i < used; i++)
+        samples[i] = gt_log_sample_of(costs[i].items, costs[i].count);
+    gt_runs_model *model = are_runs ? gt_runs_model_new(samples, costs, used) : NULL;
+    for (size_t i = used; i-- > 0;) gt_free(costs[i].items);
+    used = 0;
+    for (size_t i = 0; i < count; i++) {
+        gt_sweep_change *change = &changes[i];
+        gt_log_sample *pair = change->samples;
+        bool is_linear = change->scale > 0;
+        for (size_t k = OLD; k <= NEW; k++)
+            pair[k] = is_linear ? linear_sample(&change->values[k], change->scale) : samples[used + k];
+        set_change(change,
+                   model && !is_linear ? gt_runs_compare(model, samples, used + NEW, used + OLD, true)
+                                       : gt_compare_samples(&pair[NEW], &pair[OLD]),
+                   are_runs);
+        if (!is_linear) used += 2;
+    }
+    gt_runs_model_free(model);
+    gt_free(samples);
+    gt_free(costs);
+}
+
 static gt_change_verdict verdict_of(const gt_sweep_change *change)
 {
     if (!change->values[NEW].count) return GT_CHANGE_MISSING;
@@ -397,36 +398,13 @@ static gt_change_verdict verdict_of(const gt_sweep_change *change)
     return is_more == (change->kind == GT_MEASURE_BUS) ? GT_CHANGE_BETTER : GT_CHANGE_WORSE;
 }
 
-/* Runs that do not agree may all be disturbed, even the fastest ones: of a few runs in many settings, that
- * happens by chance. So the p-value of such a setting is at least the probability of it, which follows from
- * the share of outliers in the runs of all others. */
-static void allow_for_disturbed_runs(gt_sweep_change *changes, size_t count)
-{
-    size_t runs = 0, outliers = 0;
-    for (size_t i = 0; i < count; i++)
-        for (size_t k = OLD; k <= NEW; k++) {
-            runs += changes[i].samples[k].runs;
-            outliers += changes[i].samples[k].runs - changes[i].samples[k].count;
-        }
-    for (size_t i = 0; i < count; i++)
-        for (size_t k = OLD; k <= NEW; k++) {
-            const gt_log_sample *sample = &changes[i].samples[k];
-            if (sample->is_clear || isnan(changes[i].p_single)) continue;
-            size_t others = runs - sample->runs, disturbed = outliers - (sample->runs - sample->count);
-            double share = ((double)disturbed + 1) / ((double)others + 2);
-            changes[i].p_single = fmax(changes[i].p_single, pow(share, (double)sample->runs));
-        }
-}
-
 void gt_sweep_changes_test(gt_sweep_change *changes, size_t count, bool are_runs)
 {
     double *p = gt_alloc((count + 1) * sizeof *p);
     for (size_t begin = 0, end; begin < count; begin = end) {
         end = group_end(changes, begin, count);
-        make_samples(&changes[begin], end - begin, are_runs);
+        compare(&changes[begin], end - begin, are_runs);
     }
-    for (size_t i = 0; i < count; i++) compare(&changes[i], are_runs);
-    allow_for_disturbed_runs(changes, count);
     for (size_t i = 0; i < count; i++) p[i] = changes[i].p_single;
     gt_holm_correct(p, count);
     for (size_t i = 0; i < count; i++) {

@@ -19,9 +19,8 @@
 
 /* ---- changes (changes.c) ---- */
 
-/* A change is more than noise if its p-value is below this: 2 % of gates may be wrong (as GT_DECIDE_ALPHA).
- */
-#define GT_CHANGE_ALPHA 0.01
+/* A change is more than noise if its p-value is below this: 2 % of gates may be wrong. */
+#define GT_CHANGE_ALPHA 0.02
 
 /* What is compared. All but the last are times or ratios: more is worse. */
 typedef enum gt_sweep_measure_kind {

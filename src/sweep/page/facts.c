@@ -82,7 +82,7 @@ static void say_interval(gt_buffer *text, gt_estimate ms)
 static void put_step_tile(gt_json_writer *w, const gt_page_sweep *s, const char *label)
 {
     const gt_decision *d = s->decision;
-    gt_estimate step = gt_log_sample_mean(&d->samples[d->best.order[0]]);
+    gt_estimate step = gt_decision_step(d, d->best.order[0]);
     gt_time_unit unit = gt_words_time_unit(step.value * 1e6);
     gt_buffer detail = {0};
     open_tile(w, "step", label, step.value * 1e6 / unit.ns, unit.name);

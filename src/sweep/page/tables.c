@@ -92,9 +92,10 @@ static gt_table *settings_table(const gt_page_sweep *s)
     for (size_t row = 0; row < m->setting_count; row++) {
         size_t setting = d->best.order[row];
         const gt_sweep_value *values = m->sweep->configs[m->first_config[setting]].values;
-        gt_ratio_test test = gt_compare_samples(&d->samples[setting], &d->samples[baseline]);
-        if (setting == baseline || d->spread != GT_SPREAD_REPEATS)
-            test = (gt_ratio_test){{test.ratio.value, NAN, NAN}, NAN, NAN, NAN};
+        gt_ratio_test test = {{exp(d->samples[setting].typical - d->samples[baseline].typical), NAN, NAN},
+                              NAN};
+        if (setting != baseline && d->model)
+            test = gt_runs_compare(d->model, d->samples, setting, baseline, true);
         set(table, GT_COL_PAGE_BASELINE_PCT, row, percent_of(test.ratio.value));
         set(table, GT_COL_PAGE_BASELINE_LOW_PCT, row, percent_of(test.ratio.low));
         set(table, GT_COL_PAGE_BASELINE_HIGH_PCT, row, percent_of(test.ratio.high));
