@@ -461,3 +461,17 @@ bool gt_child_run(const gt_child_setup *setup, gt_child_result *result, gt_error
     if (w.log >= 0) close(w.log);
     return started;
 }
+
+bool gt_child_ask(gt_child_setup setup, gt_buffer *text)
+{
+    gt_child_result result;
+    gt_error ignored;
+    setup.silent = true;
+    setup.line = gt_child_keep_line;
+    setup.line_context = text;
+    text->len = 0;
+    bool ok = gt_child_run(&setup, &result, &ignored) && result.exit_code == 0;
+    while (text->len && text->bytes[text->len - 1] == '\n') text->len--;
+    gt_buffer_str(text);
+    return ok;
+}

@@ -59,6 +59,8 @@ typedef struct gt_child_result {
 /* False if the command could not be started: the message says why, and exit_code is 127 if it was not found,
  * otherwise 126. True if it ran, whatever its exit code. */
 bool gt_child_run(const gt_child_setup *setup, gt_child_result *result, gt_error *error);
+/* Runs a command silently; `text` is its output, without the last line breaks. False if it failed. */
+bool gt_child_ask(gt_child_setup setup, gt_buffer *text);
 
 /* ---- without signal handlers, for the library ---- */
 

@@ -8,22 +8,9 @@
 
 static const double docker_timeout_s = 120, pull_timeout_s = 7200;
 
-/* Runs a short docker command silently; its output is in `text`. */
-static bool ask_docker(const char *const *argv, double timeout_s, gt_buffer *text)
+static bool ask_docker(const char *const *argv, gt_buffer *text)
 {
-    gt_child_setup setup = {.argv = argv,
-                            .silent = true,
-                            .merge = true,
-                            .timeout_s = timeout_s,
-                            .line = gt_child_keep_line,
-                            .line_context = text};
-    gt_child_result result;
-    gt_error ignored;
-    text->len = 0;
-    bool ok = gt_child_run(&setup, &result, &ignored) && result.exit_code == 0;
-    while (text->len && text->bytes[text->len - 1] == '\n') text->len--;
-    gt_buffer_str(text);
-    return ok;
+    return gt_child_ask((gt_child_setup){.argv = argv, .merge = true, .timeout_s = docker_timeout_s}, text);
 }
 
 typedef enum found_container { FOUND_NONE, FOUND_STALE, FOUND_IN_USE } found_container;
@@ -37,7 +24,7 @@ static found_container find_container(const gt_plan *plan, gt_buffer *text)
                           "{{.State.Running}} {{index .Config.Labels \"gputally.pid\"}}",
                           plan->container,
                           NULL};
-    if (!ask_docker(argv, docker_timeout_s, text)) return FOUND_NONE;
+    if (!ask_docker(argv, text)) return FOUND_NONE;
     if (strncmp(text->bytes, "true ", 5) != 0) return FOUND_STALE;
     long pid = strtol(text->bytes + 5, NULL, 10);
     bool in_use = pid > 0 && pid != (long)getpid() && (kill((pid_t)pid, 0) == 0 || errno == EPERM);
@@ -110,7 +97,7 @@ void gt_container_give_files(const gt_plan *plan)
         gt_shell_quote(&line, profiler->output_dir);
     }
     gt_buffer_add_cstr(&line, " || true");
-    ask_docker(gt_docker_exec(plan, gt_buffer_str(&line).bytes), docker_timeout_s, &text);
+    ask_docker(gt_docker_exec(plan, gt_buffer_str(&line).bytes), &text);
     gt_buffer_free(&line);
     gt_buffer_free(&text);
 }

@@ -155,15 +155,7 @@ static bool failed(run *r, const char *reason)
 /* The --help output of a program. */
 static gt_str help_of(const char *const *argv, gt_buffer *text)
 {
-    gt_child_setup setup = {.argv = argv,
-                            .silent = true,
-                            .merge = true,
-                            .timeout_s = help_timeout_s,
-                            .line = gt_child_keep_line,
-                            .line_context = text};
-    gt_child_result result;
-    gt_error ignored;
-    gt_child_run(&setup, &result, &ignored);
+    gt_child_ask((gt_child_setup){.argv = argv, .merge = true, .timeout_s = help_timeout_s}, text);
     return gt_buffer_str(text);
 }
 

@@ -12,17 +12,7 @@ static const double inspect_timeout_s = 60;
 
 static bool ask_docker(const char *const *argv, gt_buffer *text)
 {
-    gt_child_setup setup = {.argv = argv,
-                            .silent = true,
-                            .timeout_s = inspect_timeout_s,
-                            .line = gt_child_keep_line,
-                            .line_context = text};
-    gt_child_result result;
-    gt_error ignored;
-    text->len = 0;
-    bool ok = gt_child_run(&setup, &result, &ignored) && result.exit_code == 0;
-    gt_buffer_str(text);
-    return ok;
+    return gt_child_ask((gt_child_setup){.argv = argv, .timeout_s = inspect_timeout_s}, text);
 }
 
 /* The digest of the base image in its registry; "" if it cannot be found. */

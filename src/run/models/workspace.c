@@ -87,27 +87,12 @@ static bool open_folder(gt_arena *arena, const gt_value *model, gt_workspace *sp
 
 /* ---- repositories ---- */
 
-static bool keep_output(void *context, gt_child_stream stream, gt_str line)
-{
-    gt_buffer *text = context;
-    if (stream == GT_CHILD_STDOUT) gt_buffer_add(text, line.bytes, line.len);
-    return false;
-}
-
 static const char *commit_of(gt_arena *arena, const char *folder)
 {
     const char *argv[] = {"git", "rev-parse", "HEAD", NULL};
     gt_buffer text = {0};
-    gt_child_setup setup = {.argv = argv,
-                            .directory = folder,
-                            .silent = true,
-                            .timeout_s = 60,
-                            .line = keep_output,
-                            .line_context = &text};
-    gt_child_result result;
-    gt_error ignored;
-    bool ok = gt_child_run(&setup, &result, &ignored) && result.exit_code == 0;
-    const char *commit = ok ? gt_arena_bytes(arena, text.bytes ? text.bytes : "", text.len) : "";
+    bool ok = gt_child_ask((gt_child_setup){.argv = argv, .directory = folder, .timeout_s = 60}, &text);
+    const char *commit = ok ? gt_arena_bytes(arena, text.bytes, text.len) : "";
     gt_buffer_free(&text);
     return commit;
 }
