@@ -1,5 +1,6 @@
 /* SQLite databases as input: opened without trusting them, and read with plain SELECTs.
  *
+ * What statements may do is bounded by the size of the file: beyond it they fail as those of a damaged one.
  * The file is opened read-only. None of its views, triggers or extensions are used, and limits far below
  * those of SQLite apply to its schema. */
 #pragma once
@@ -10,7 +11,8 @@
 
 typedef struct gt_sqlite {
     sqlite3 *handle;
-    const char *path; /* not owned */
+    const char *path;     /* not owned */
+    uint64_t bytes, work; /* of the file; done for it so far */
 } gt_sqlite;
 
 /* Whether the file has as many bytes as its header says, and there is no journal next to it. */
@@ -32,6 +34,14 @@ void gt_sqlite_check_memory(const gt_sqlite *database);
 sqlite3_stmt *gt_sqlite_prepare(const gt_sqlite *database, const char *sql);
 /* Moves to the next row; false at the end, and on failure with *failed set. */
 bool gt_sqlite_next(const gt_sqlite *database, sqlite3_stmt *rows, bool *failed, gt_error *error);
+/* The same for a query in the order of the row ids, which `column` has: a row whose id is not above that of
+ * the row before is a failure. Columns that are not integers (tables without row ids) are not checked. */
+typedef struct gt_sqlite_order {
+    int64_t last;
+    bool has_row;
+} gt_sqlite_order;
+bool gt_sqlite_next_in_order(const gt_sqlite *database, sqlite3_stmt *rows, int column,
+                             gt_sqlite_order *order, bool *failed, gt_error *error);
 void gt_sqlite_end(sqlite3_stmt *rows); /* frees them, before the database is closed; NULL does nothing */
 
 /* A cell as a string; empty if it is NULL. Valid until the next row. */

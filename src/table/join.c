@@ -74,9 +74,10 @@ static bool match_keys(work *w, const gt_table *left, const gt_table *right, con
 }
 
 /* Counts the rows of the result and makes room for them. */
-static bool make_room(work *w, gt_error *error)
+static bool make_room(work *w, size_t columns, size_t most_cells, gt_error *error)
 {
-    size_t total = 0;
+    size_t total = 0, most_rows = GT_NO_ROW - 1;
+    if (most_cells && most_cells / columns < most_rows) most_rows = most_cells / columns;
     for (size_t g = 0; g < w->groups.count; g++) {
         size_t left, right;
         members_of(&w->left, g, &left);
@@ -84,8 +85,8 @@ static bool make_room(work *w, gt_error *error)
         total += left * right;
         if (w->kind != GT_JOIN_INNER && !right) total += left;
         if (w->kind == GT_JOIN_OUTER && !left) total += right;
-        if (total >= GT_NO_ROW)
-            return gt_fail(error, "joined tables would have more than %u rows", GT_NO_ROW - 1);
+        if (total > most_rows)
+            return gt_fail(error, "joined tables would have more than %zu rows", most_rows);
     }
     w->left_rows = gt_alloc(total * sizeof *w->left_rows);
     w->right_rows = gt_alloc(total * sizeof *w->right_rows);
@@ -170,7 +171,8 @@ gt_table *gt_table_join(const gt_table *left, const gt_table *right, const gt_jo
         right = moved;
     }
     work w = {.kind = join->kind, .left_count = left->row_count};
-    if (match_keys(&w, left, right, join, error) && make_room(&w, error)) {
+    size_t columns = left->column_count + right->column_count;
+    if (match_keys(&w, left, right, join, error) && make_room(&w, columns, join->most_cells, error)) {
         pair_rows(&w);
         result = make_result(&w, left, right, join);
     }

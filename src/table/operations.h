@@ -115,11 +115,12 @@ typedef struct gt_join {
     const gt_col *keys; /* columns that both tables have; at least one, no LISTs */
     size_t key_count;
     const char *left_suffix, *right_suffix; /* for other columns of the same name; NULL: "_x" and "_y" */
+    size_t most_cells;                      /* of the result; 0: any number */
 } gt_join;
 
 /* A new table: the columns of the left table, then those of the right table without the keys. Rows with equal
  * keys give all pairs, ordered by left row and then by right row. Fails if the key types do not compare (INT
- * and FLOAT do) or the result would have too many rows. */
+ * and FLOAT do) or the result would have too many rows or cells: those of n equal keys are n^2. */
 gt_table *gt_table_join(const gt_table *left, const gt_table *right, const gt_join *join, gt_error *error);
 
 /* ---- pivot ---- */

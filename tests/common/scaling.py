@@ -7,14 +7,22 @@ the machine does not matter; 4n is run again only if it seems to take too long. 
 import os
 import resource
 import subprocess
+from typing import NamedTuple
 
 RUNS = 2
 MOST_GROWTH = 8
 SLACK_SECONDS = 0.25  # start of the program, caches
 
 
-def cpu_seconds(command, limit):
-    """(seconds, exit code, what it printed on stderr); a command that exceeds `limit` seconds is ended."""
+class Used(NamedTuple):
+    seconds: float  # of CPU time
+    bytes: int  # the most memory at one time
+    code: int
+    stderr: str
+
+
+def measure(command, limit):
+    """Runs a command; one that exceeds `limit` seconds of CPU time is ended."""
     def limited():
         resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
 
@@ -23,7 +31,7 @@ def cpu_seconds(command, limit):
         stderr = child.stderr.read().decode(errors="replace")
         _, status, usage = os.wait4(child.pid, 0)
         child.returncode = os.waitstatus_to_exitcode(status)
-    return usage.ru_utime + usage.ru_stime, child.returncode, stderr
+    return Used(usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024, child.returncode, stderr)
 
 
 def growth_problems(command_for, n, expected_code=0, limit=60):
@@ -33,7 +41,7 @@ def growth_problems(command_for, n, expected_code=0, limit=60):
     for size in (n, 4 * n):
         command = command_for(size)
         for _ in range(RUNS):
-            seconds, code, stderr = cpu_seconds(command, limit)
+            seconds, _, code, stderr = measure(command, limit)
             if code != expected_code:
                 return [f"size {size}: exit code {code} after {seconds:.2f} s: {stderr[-300:]}"]
             least[size] = min(seconds, least.get(size, seconds))

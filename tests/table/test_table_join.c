@@ -22,7 +22,7 @@ static const char *const right_text = "v:float k:text b:int\n0.5 z 7\n1.5 y 8\n2
 static void inner_keeps_the_order_of_the_left(void **state)
 {
     (void)state;
-    join_and_expect(left_text, right_text, (gt_join){GT_JOIN_INNER, key_k, 1, NULL, NULL},
+    join_and_expect(left_text, right_text, (gt_join){GT_JOIN_INNER, key_k, 1},
                     "a:int k:text v_x:int v_y:float b:int\n"
                     "1 y 10 1.5 8\n1 y 10 3.5 6\n2 x 20 4.5 5\n3 - 30 2.5 9\n4 y 40 1.5 8\n4 y 40 3.5 6\n");
 }
@@ -39,7 +39,7 @@ static void left_keeps_every_left_row(void **state)
 static void outer_is_sorted_by_key(void **state)
 {
     (void)state;
-    join_and_expect(left_text, right_text, (gt_join){GT_JOIN_OUTER, key_k, 1, NULL, NULL},
+    join_and_expect(left_text, right_text, (gt_join){GT_JOIN_OUTER, key_k, 1},
                     "a:int k:text v_x:int v_y:float b:int\n"
                     "5 w 50 - -\n2 x 20 4.5 5\n1 y 10 1.5 8\n1 y 10 3.5 6\n4 y 40 1.5 8\n4 y 40 3.5 6\n"
                     "- z - 0.5 7\n3 - 30 2.5 9\n");
@@ -49,20 +49,18 @@ static void integers_match_floats(void **state)
 {
     (void)state;
     join_and_expect("k:int a:int\n2 1\n3 2\n", "k:float b:int\n2 10\n2.5 20\n",
-                    (gt_join){GT_JOIN_OUTER, key_k, 1, NULL, NULL},
-                    "k:float a:int b:int\n2 1 10\n2.5 - 20\n3 2 -\n");
+                    (gt_join){GT_JOIN_OUTER, key_k, 1}, "k:float a:int b:int\n2 1 10\n2.5 - 20\n3 2 -\n");
 }
 
 static void empty_tables_join(void **state)
 {
     (void)state;
     static const char *const header = "k:int a:int b:int\n";
-    join_and_expect("k:int a:int\n", "k:int b:int\n", (gt_join){GT_JOIN_OUTER, key_k, 1, NULL, NULL}, header);
-    join_and_expect("k:int a:int\n", "k:int b:int\n1 2\n", (gt_join){GT_JOIN_LEFT, key_k, 1, NULL, NULL},
-                    header);
-    join_and_expect("k:int a:int\n", "k:int b:int\n1 2\n", (gt_join){GT_JOIN_OUTER, key_k, 1, NULL, NULL},
+    join_and_expect("k:int a:int\n", "k:int b:int\n", (gt_join){GT_JOIN_OUTER, key_k, 1}, header);
+    join_and_expect("k:int a:int\n", "k:int b:int\n1 2\n", (gt_join){GT_JOIN_LEFT, key_k, 1}, header);
+    join_and_expect("k:int a:int\n", "k:int b:int\n1 2\n", (gt_join){GT_JOIN_OUTER, key_k, 1},
                     "k:int a:int b:int\n1 - 2\n");
-    join_and_expect("k:int a:int\n1 2\n", "k:int b:int\n", (gt_join){GT_JOIN_LEFT, key_k, 1, NULL, NULL},
+    join_and_expect("k:int a:int\n1 2\n", "k:int b:int\n", (gt_join){GT_JOIN_LEFT, key_k, 1},
                     "k:int a:int b:int\n1 2 -\n");
 }
 
@@ -74,7 +72,7 @@ static void strings_of_two_intern_tables_match(void **state)
     gt_interner_add_cstr(others, "shifts the ids");
     gt_table *left = read_table(strings, "k:text a:text\nx 1\ny 2\n");
     gt_table *right = read_table(others, "k:text b:text\ny new\nx other\n");
-    gt_table *result = gt_table_join(left, right, &(gt_join){GT_JOIN_INNER, key_k, 1, NULL, NULL}, &error);
+    gt_table *result = gt_table_join(left, right, &(gt_join){GT_JOIN_INNER, key_k, 1}, &error);
     gt_table_free(right);
     gt_interner_free(others);
     expect_table(result, "k:text a:text b:text\nx 1 other\ny 2 new\n");
@@ -87,7 +85,7 @@ static void incomparable_keys_are_rejected(void **state)
     (void)state;
     gt_error error;
     gt_table *left = read_table(strings, "k:text\nx\n"), *right = read_table(strings, "k:int\n1\n");
-    assert_null(gt_table_join(left, right, &(gt_join){GT_JOIN_INNER, key_k, 1, NULL, NULL}, &error));
+    assert_null(gt_table_join(left, right, &(gt_join){GT_JOIN_INNER, key_k, 1}, &error));
     assert_string_equal(error.text, "column 'k' of table 'test' has a different type");
     gt_table_free(left);
     gt_table_free(right);
@@ -100,8 +98,16 @@ static void oversized_joins_are_rejected(void **state)
     gt_table *table = gt_table_new(GT_SHEET(""), strings);
     gt_table_add_column(table, GT_COL("k"), GT_TYPE_INT);
     gt_table_add_rows(table, 70000); /* all 0: 4.9 thousand million pairs */
-    assert_null(gt_table_join(table, table, &(gt_join){GT_JOIN_INNER, key_k, 1, NULL, NULL}, &error));
+    assert_null(gt_table_join(table, table, &(gt_join){GT_JOIN_INNER, key_k, 1}, &error));
     assert_string_equal(error.text, "joined tables would have more than 4294967294 rows");
+    gt_table_free(table);
+    table = read_table(strings, "k:int v:int\n1 1\n1 2\n1 3\n"); /* joined with itself: 9 rows of 4 columns */
+    assert_null(gt_table_join(table, table, &(gt_join){GT_JOIN_OUTER, key_k, 1, .most_cells = 35}, &error));
+    assert_string_equal(error.text, "joined tables would have more than 8 rows");
+    gt_table *result =
+        gt_table_join(table, table, &(gt_join){GT_JOIN_OUTER, key_k, 1, .most_cells = 36}, &error);
+    assert_int_equal(result->row_count, 9);
+    gt_table_free(result);
     gt_table_free(table);
 }
 

@@ -87,7 +87,8 @@ static pair_keys find_pair_keys(const gt_table *const tables[2], const char *con
     return keys;
 }
 
-/* Numbers of both types that are equal give equal texts. */
+/* Numbers of both types that are equal give equal texts; strings are compared by their ids, because many rows
+ * may share a long one. */
 static void add_cell(gt_buffer *out, const gt_table *table, size_t column, size_t row)
 {
     const gt_column *cells = &table->columns[column];
@@ -95,7 +96,7 @@ static void add_cell(gt_buffer *out, const gt_table *table, size_t column, size_
     gt_str text = {"", 0};
     bool is_null = gt_column_is_null(cells, row);
     if (!is_null && cells->type == GT_TYPE_STRING)
-        text = gt_interner_get(table->strings, cells->texts[row]);
+        text = (gt_str){printed, gt_print_int(printed, cells->texts[row])};
     else if (!is_null)
         text = (gt_str){printed, gt_print_double(printed, gt_column_number(cells, row))};
     gt_buffer_add_format(out, "%d %zu ", is_null, text.len);
@@ -172,9 +173,10 @@ static void pair_rows(gt_table *const *tables, const char *const *tags, size_t c
 /* ---- joining ---- */
 
 /* A copy with the keys first and the tag before all other column names. */
-static gt_table *tagged_copy(const gt_compared *report, const gt_compare_rule *rule)
+static gt_table *tagged_copy(const gt_compared *report, const gt_compare_rule *rule, gt_interner *strings)
 {
     gt_table *table = gt_table_copy(report->table);
+    if (table->strings != strings) gt_table_use_strings(table, strings);
     gt_column_index index = gt_column_index_new(table);
     size_t *order = gt_alloc(table->column_count * sizeof *order), count = 0;
     uint8_t *is_key = gt_alloc_zero(table->column_count, 1);
@@ -195,13 +197,26 @@ static gt_table *tagged_copy(const gt_compared *report, const gt_compare_rule *r
     return table;
 }
 
+/* A join may have 16 cells per cell of all tables and per table, which no keys that are nearly unique need,
+ * and these. n rows with equal keys on both sides would become n^2 rows. */
+enum { CELLS_PER_CELL = 16, CELLS_AT_LEAST = 4 << 20 };
+
+static size_t most_cells(gt_table *const *tables, size_t count)
+{
+    size_t cells = 0;
+    for (size_t i = 0; i < count; i++) cells += tables[i]->row_count * tables[i]->column_count;
+    return cells * count * CELLS_PER_CELL + CELLS_AT_LEAST;
+}
+
 static gt_table *join_all(gt_table *const *tables, size_t count, const gt_compare_rule *rule, gt_error *error)
 {
     gt_col *keys = gt_alloc((rule->key_count + 1) * sizeof *keys);
     for (size_t k = 0; k < rule->key_count; k++) keys[k] = rule->keys[k];
     keys[rule->key_count] = GT_COL_PAIR;
-    gt_join join = {
-        .kind = GT_JOIN_OUTER, .keys = keys, .key_count = rule->key_count + (rule->is_one_to_one ? 1 : 0)};
+    gt_join join = {.kind = GT_JOIN_OUTER,
+                    .keys = keys,
+                    .key_count = rule->key_count + (rule->is_one_to_one ? 1 : 0),
+                    .most_cells = most_cells(tables, count)};
     gt_table *joined = gt_table_copy(tables[0]);
     for (size_t i = 1; i < count && joined; i++) {
         gt_table *next = gt_table_join(joined, tables[i], &join, error);
@@ -303,11 +318,20 @@ gt_merged *gt_compare_merge(gt_sheet name, const gt_compared *reports, size_t co
     merged->report_count = count;
     for (size_t i = 0; i < count; i++) {
         merged->tags[i] = reports[i].tag;
-        tables[i] = tagged_copy(&reports[i], rule);
+        tables[i] = tagged_copy(&reports[i], rule, reports[0].table->strings);
     }
     for (size_t k = 0; k < rule->key_count; k++) align_key(tables, count, k);
-    if (rule->is_one_to_one) pair_rows(tables, merged->tags, count, rule);
-    merged->table = join_all(tables, count, rule, error);
+    gt_compare_rule by = *rule;
+    if (!by.is_one_to_one) merged->table = join_all(tables, count, &by, error);
+    if (!merged->table && !by.is_one_to_one)
+        gt_warn("sheet %s: so many rows have equal keys that %s; of such rows, the first of each report are "
+                "compared with each other, then the second, and so on",
+                name.name, error->text);
+    if (!merged->table) {
+        by.is_one_to_one = true;
+        pair_rows(tables, merged->tags, count, &by);
+        merged->table = join_all(tables, count, &by, error);
+    }
     if (merged->table) {
         gt_table_rename(merged->table, name);
         add_changes(merged, rule, tables);

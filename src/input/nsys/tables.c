@@ -193,7 +193,8 @@ void gt_nsys_begin(gt_nsys_rows *rows, const gt_nsys_tables *tables, const char 
 bool gt_nsys_next(gt_nsys_rows *rows)
 {
     if (rows->failed || !rows->rows) return false;
-    return gt_sqlite_next(&rows->tables->sqlite, rows->rows, &rows->failed, rows->error);
+    return gt_sqlite_next_in_order(&rows->tables->sqlite, rows->rows, 0, &rows->order, &rows->failed,
+                                   rows->error);
 }
 
 bool gt_nsys_end(gt_nsys_rows *rows)

@@ -31,6 +31,7 @@ typedef struct gt_nsys_rows {
     const char *table;
     const char *const *columns;
     sqlite3_stmt *rows; /* NULL: there is no such table */
+    gt_sqlite_order order;
     bool failed;
     gt_error *error;
 } gt_nsys_rows;

@@ -114,7 +114,10 @@ static bool add_rows(reading *r, const table *t, sqlite3_stmt *rows)
 {
     bool failed = false;
     size_t count = 0;
-    while (!r->unusual && gt_sqlite_next(&r->rocpd.database, rows, &failed, r->error)) {
+    gt_sqlite_order order = {0};
+    int row_id = (int)t->query.column_count;
+    while (!r->unusual &&
+           gt_sqlite_next_in_order(&r->rocpd.database, rows, row_id, &order, &failed, r->error)) {
         t->add(r, guid_of(r, rows, 0), rows);
         if (++count % 4096 == 0) gt_progress_add(0, 4096);
     }
@@ -592,7 +595,9 @@ static bool read_counters(reading *r, size_t set_number)
     sqlite3_stmt *rows = gt_rocpd_rows(&r->rocpd, set_number, &value_query, &missing, r->error);
     if (!rows) return missing;
     sums all = {0};
-    while (gt_sqlite_next(&r->rocpd.database, rows, &failed, r->error))
+    gt_sqlite_order order = {0};
+    int row_id = (int)value_query.column_count;
+    while (gt_sqlite_next_in_order(&r->rocpd.database, rows, row_id, &order, &failed, r->error))
         add_value(r, &all, guid_of(r, rows, 0), rows);
     gt_sqlite_end(rows);
     write_counters(r, &all);

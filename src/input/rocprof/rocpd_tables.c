@@ -141,35 +141,61 @@ static void add_join(gt_buffer *sql, const gt_rocpd *rocpd, size_t set, const gt
     if (by_guid) gt_buffer_add_cstr(sql, " AND j.guid = t.guid");
 }
 
+/* The columns of a table and of the one that it is joined with. */
+typedef struct column_lists {
+    char *own, *joined;
+    bool joins, unique_id;
+} column_lists;
+
+static column_lists lists_of(const gt_rocpd *rocpd, size_t set, const gt_rocpd_query *query)
+{
+    column_lists c = {.own = column_list(rocpd, set, query->table, NULL), .unique_id = true};
+    c.joined = query->join ? column_list(rocpd, set, query->join, &c.unique_id) : gt_strdup(" ");
+    c.joins = lists(c.joined, "id") && lists(c.own, query->join_by);
+    return c;
+}
+
+static void lists_free(column_lists *c)
+{
+    gt_free(c->own);
+    gt_free(c->joined);
+}
+
+static sqlite3_stmt *select_rows(const gt_rocpd *rocpd, size_t set, const gt_rocpd_query *query,
+                                 const column_lists *c, const gt_rowids *ids, const char *row_id)
+{
+    gt_buffer sql = {0};
+    gt_buffer_add_cstr(&sql, "SELECT ");
+    for (size_t i = 0; i < query->column_count; i++) {
+        add_column(&sql, query->columns[i], c->own, c->joins ? c->joined : " ");
+        gt_buffer_add_cstr(&sql, ", ");
+    }
+    gt_buffer_add_format(&sql, "%s FROM ", row_id);
+    gt_sqlite_add_name(&sql, query->table, rocpd->suffixes[set]);
+    gt_buffer_add_cstr(&sql, " t NOT INDEXED"); /* in the order of the row ids */
+    if (c->joins)
+        add_join(&sql, rocpd, set, query, c->unique_id, lists(c->own, "guid") && lists(c->joined, "guid"));
+    if (ids)
+        gt_buffer_add_format(&sql, " WHERE t.rowid BETWEEN %lld AND %lld", (long long)ids->first,
+                             (long long)ids->last);
+    gt_buffer_add(&sql, "", 1);
+    sqlite3_stmt *rows = gt_sqlite_prepare(&rocpd->database, sql.bytes);
+    gt_buffer_free(&sql);
+    return rows;
+}
+
 static sqlite3_stmt *rows_of(const gt_rocpd *rocpd, size_t set, const gt_rocpd_query *query,
                              const gt_rowids *ids, bool *missing, gt_error *error)
 {
-    bool unique_id = false;
-    char *own = column_list(rocpd, set, query->table, NULL);
-    char *joined = query->join ? column_list(rocpd, set, query->join, &unique_id) : gt_strdup(" ");
-    bool joins = lists(joined, "id") && lists(own, query->join_by);
+    column_lists c = lists_of(rocpd, set, query);
     sqlite3_stmt *rows = NULL;
-    *missing = own[1] == 0;
+    *missing = c.own[1] == 0;
     if (!*missing) {
-        gt_buffer sql = {0};
-        gt_buffer_add_cstr(&sql, "SELECT ");
-        for (size_t i = 0; i < query->column_count; i++) {
-            if (i) gt_buffer_add_cstr(&sql, ", ");
-            add_column(&sql, query->columns[i], own, joins ? joined : " ");
-        }
-        gt_buffer_add_cstr(&sql, " FROM ");
-        gt_sqlite_add_name(&sql, query->table, rocpd->suffixes[set]);
-        gt_buffer_add_cstr(&sql, " t NOT INDEXED"); /* in the order of the row ids */
-        if (joins) add_join(&sql, rocpd, set, query, unique_id, lists(own, "guid") && lists(joined, "guid"));
-        if (ids)
-            gt_buffer_add_format(&sql, " WHERE t.rowid BETWEEN %lld AND %lld", (long long)ids->first,
-                                 (long long)ids->last);
-        gt_buffer_add(&sql, "", 1);
-        rows = gt_sqlite_prepare(&rocpd->database, sql.bytes);
+        if (!lists(c.own, "rowid")) rows = select_rows(rocpd, set, query, &c, ids, "t.rowid");
+        if (!rows) rows = select_rows(rocpd, set, query, &c, ids, "NULL"); /* a table without row ids */
         if (!rows) gt_sqlite_fail(&rocpd->database, error);
-        gt_buffer_free(&sql);
     }
-    gt_free_all(own, joined);
+    lists_free(&c);
     return rows;
 }
 
@@ -219,12 +245,9 @@ static bool one_rowid(const gt_rocpd *rocpd, size_t set, const char *table, cons
 /* Not for a join that would be prepared again for each part, and not if a column hides the row ids. */
 bool gt_rocpd_rowids(const gt_rocpd *rocpd, size_t set, const gt_rocpd_query *query, gt_rowids *ids)
 {
-    bool unique_id = true;
-    char *own = column_list(rocpd, set, query->table, NULL);
-    char *joined = query->join ? column_list(rocpd, set, query->join, &unique_id) : gt_strdup(" ");
-    bool joins = lists(joined, "id") && lists(own, query->join_by);
-    bool can = (!joins || unique_id) && !lists(own, "rowid");
-    gt_free_all(own, joined);
+    column_lists c = lists_of(rocpd, set, query);
+    bool can = (!c.joins || c.unique_id) && !lists(c.own, "rowid");
+    lists_free(&c);
     return can && one_rowid(rocpd, set, query->table, " ORDER BY rowid LIMIT 1", &ids->first) &&
            one_rowid(rocpd, set, query->table, " ORDER BY rowid DESC LIMIT 1", &ids->last);
 }

@@ -31,8 +31,8 @@ typedef struct gt_rocpd_query {
     const char *join_by; /* the column of this table with the id */
 } gt_rocpd_query;
 
-/* Starts a query; free the result with gt_sqlite_end. NULL with *missing set if there is no such table,
- * else NULL is an error. */
+/* Starts a query, in the order of the row ids, which are a column after the others; free the result with
+ * gt_sqlite_end. NULL with *missing set if there is no such table, else NULL is an error. */
 sqlite3_stmt *gt_rocpd_rows(const gt_rocpd *rocpd, size_t set, const gt_rocpd_query *query, bool *missing,
                             gt_error *error);
 

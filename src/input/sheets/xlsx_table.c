@@ -11,6 +11,9 @@
 
 enum { EXCEL_ROWS = 1048576, EXCEL_COLUMNS = 16384, SHEETS_MAX = 10000, CELLS_MAX = 64 << 20 };
 static const size_t text_bytes_max = (size_t)1 << 30; /* of the shared strings, and of one sheet's own */
+/* The cells of a sheet may refer to this many bytes of shared strings, and to this many per byte of the file.
+ */
+enum { SHARED_AT_LEAST = 256 << 20, SHARED_PER_BYTE = 100 };
 
 typedef struct sheet {
     char *name, *relation, *part; /* part: NULL if the .rels file does not name it */
@@ -239,6 +242,7 @@ typedef struct sheet_reader {
     gt_workbook *book;
     gt_sheet_cells cells;
     string_pool texts;
+    size_t shared_bytes;  /* of the strings that its cells refer to */
     uint32_t row, column; /* of the cell being read; from 0 */
     uint32_t next_row, next_column;
     cell_type type;
@@ -305,6 +309,9 @@ static bool shared_cell(sheet_reader *r, gt_sheet_cell *cell, gt_error *error)
     unsigned long long index = strtoull(number, &end, 10);
     if (*end || index >= r->book->shared_count)
         return gt_fail(error, "cell refers to string '%.40s' of %zu", number, r->book->shared_count);
+    r->shared_bytes += r->book->shared[index].len;
+    if (r->shared_bytes > SHARED_AT_LEAST + gt_archive_bytes(r->book->archive) * SHARED_PER_BYTE)
+        return gt_fail(error, "its cells have more than %zu bytes of strings", r->shared_bytes);
     *cell = gt_sheet_cell_string(r->book->shared[index].bytes, r->book->shared[index].len);
     return true;
 }

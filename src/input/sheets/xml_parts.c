@@ -6,6 +6,7 @@
 
 #include <expat.h>
 #include <minizip/unzip.h>
+#include <sys/stat.h>
 
 enum {
     PIECE_BYTES = 64 * 1024,
@@ -17,8 +18,9 @@ static const uint64_t part_bytes_max = (uint64_t)4 << 30;
 
 struct gt_archive {
     unzFile zip;
+    uint64_t len;
     const unsigned char *bytes; /* of an archive in memory */
-    uint64_t len, at;
+    uint64_t at;
 };
 
 /* ---- an archive in memory, through minizip's file functions ---- */
@@ -74,7 +76,9 @@ static gt_archive *check_opened(gt_archive *archive, gt_error *error)
 gt_archive *gt_archive_open(const char *path, gt_error *error)
 {
     gt_archive *archive = gt_alloc(sizeof *archive);
-    *archive = (gt_archive){.zip = unzOpen64(path)};
+    struct stat status;
+    uint64_t len = stat(path, &status) == 0 ? (uint64_t)status.st_size : 0;
+    *archive = (gt_archive){.zip = unzOpen64(path), .len = len};
     return check_opened(archive, error);
 }
 
@@ -100,6 +104,11 @@ void gt_archive_close(gt_archive *archive)
     if (!archive) return;
     unzClose(archive->zip);
     gt_free(archive);
+}
+
+uint64_t gt_archive_bytes(const gt_archive *archive)
+{
+    return archive->len;
 }
 
 bool gt_archive_has(const gt_archive *archive, const char *part)

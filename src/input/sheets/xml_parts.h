@@ -13,7 +13,8 @@ typedef struct gt_archive gt_archive;
 gt_archive *gt_archive_open(const char *path, gt_error *error);
 /* The same for bytes in memory, which must outlive the archive. */
 gt_archive *gt_archive_memory(const void *bytes, size_t len, gt_error *error);
-void gt_archive_close(gt_archive *archive); /* may be NULL */
+void gt_archive_close(gt_archive *archive);           /* may be NULL */
+uint64_t gt_archive_bytes(const gt_archive *archive); /* its compressed size */
 bool gt_archive_has(const gt_archive *archive, const char *part);
 
 /* Called while a part is read, with names without namespace prefixes. A function that fails sets the error

@@ -326,8 +326,6 @@ static bool judge_pairs(work *w, const sources *s, const gt_compare_rule *by, co
 {
     gt_compare_rule one_to_one = *by;
     one_to_one.is_one_to_one = true;
-    one_to_one.finer_keys = how->finer_keys;
-    one_to_one.finer_key_count = count_columns(how->finer_keys, GT_COMPARE_KEYS_MAX);
     gt_merged *merged = gt_compare_merge(how->sheet, s->items, s->count, &one_to_one, error);
     if (!merged) return false;
     if (how->is_sorted) gt_merged_sort(merged, 0, how->differences[0]);
@@ -350,7 +348,9 @@ static bool compare_sources(work *w, sources *s, const rule *how, gt_error *erro
     gt_compare_rule by = {.keys = s->keys,
                           .key_count = s->key_count,
                           .differences = how->differences,
-                          .difference_count = count_columns(how->differences, NAMES_MAX)};
+                          .difference_count = count_columns(how->differences, NAMES_MAX),
+                          .finer_keys = how->finer_keys,
+                          .finer_key_count = count_columns(how->finer_keys, GT_COMPARE_KEYS_MAX)};
     if (is_paired(w, how) && !judge_pairs(w, s, &by, how, error)) return false;
     gt_sheet result = how->result.name ? how->result : how->sheet;
     gt_merged *merged = gt_compare_merge(how->sheet, s->items, s->count, &by, error);
