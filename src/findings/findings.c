@@ -130,7 +130,8 @@ gt_findings *gt_findings_of_schedule(gt_schedule *schedule, const gt_findings_op
                                                 .busy_ns = f->busy_ns,
                                                 .model_ns = f->model_ns,
                                                 .replay_error_pct = f->replay_error_pct,
-                                                .is_cut_off = options->is_cut_off});
+                                                .is_cut_off = options->is_cut_off,
+                                                .account = options->account});
     return f;
 }
 
@@ -150,6 +151,7 @@ gt_findings *gt_findings_find(const gt_event_view *trace, const gt_findings_opti
 {
     gt_findings_options wanted = *options;
     if (trace->facts && trace->facts->is_cut_off) wanted.is_cut_off = true;
+    if (trace->facts && !wanted.account) wanted.account = &trace->facts->account;
     return gt_findings_of_schedule(gt_schedule_new(trace), &wanted);
 }
 

@@ -20,8 +20,9 @@
 #include "findings/trust.h"
 
 typedef struct gt_findings_options {
-    const gt_gpu_arch *gpu; /* the user's choice; NULL: the device that the trace names, if it is known */
-    bool is_cut_off;        /* the file is truncated, or one of several is missing */
+    const gt_gpu_arch *gpu;    /* the user's choice; NULL: the device that the trace names, if it is known */
+    bool is_cut_off;           /* the file is truncated, or one of several is missing */
+    const gt_account *account; /* of the trace; NULL: that of its facts, if it has any */
 } gt_findings_options;
 
 typedef struct gt_findings {

@@ -15,7 +15,7 @@
  *     T6   truncation, steps without ops      T14  idle although work was launched, %
  *     T7   shapes                             T15  graph launches without kernels, %
  *     T16  processes that use the GPU         T17  kernels without a duration, %
- *     T22  difference of the clocks, us */
+ *     T22  difference of the clocks, us       T23  GPU work that is left out, % */
 #include "findings/trust.h"
 
 enum {
@@ -32,7 +32,7 @@ static const double shorter_step =
 
 static void add_check(gt_trust *trust, gt_trust_check check, const char *format, va_list arguments)
 {
-    char text[512];
+    char text[1024];
     vsnprintf(text, sizeof text, format, arguments);
     check.text = gt_strdup(text);
     if (check.level > trust->verdict) trust->verdict = check.level;
@@ -268,7 +268,7 @@ static void judge_overlap(const gt_schedule *s, gt_trust *trust)
         value);
 }
 
-/* T17: no kernel takes no time. Negative durations count as 0 here. */
+/* T17: no kernel takes no time. */
 static void judge_durations(const gt_schedule *s, gt_trust *trust)
 {
     size_t kernels = 0, without = 0;
@@ -280,7 +280,22 @@ static void judge_durations(const gt_schedule *s, gt_trust *trust)
     }
     if (!without) return;
     add(trust, "T17", percent((double)without, (double)kernels), 1, 50,
-        "%zu of %zu kernels have no duration: it is 0 or negative.", without, kernels);
+        "%zu of %zu kernels have no duration: it is 0.", without, kernels);
+}
+
+/* T23: any record that is left out is a warning. */
+static void judge_account(const gt_account *account, gt_trust *trust)
+{
+    if (!account || !account->records) return;
+    char *text = gt_account_text(account);
+    double all = (double)(account->gpu_used + account->gpu_lost);
+    size_t index = trust->count;
+    add(trust, "T23", percent((double)account->gpu_lost, all), 0, 1, "%s.", text);
+    if (gt_account_left(account) && trust->checks[index].level < GT_TRUST_WARN) {
+        trust->checks[index].level = GT_TRUST_WARN;
+        if (trust->verdict < GT_TRUST_WARN) trust->verdict = GT_TRUST_WARN;
+    }
+    gt_free(text);
 }
 
 /* T5 and T22. */
@@ -603,12 +618,14 @@ gt_trust gt_trust_judge(const gt_trust_input *input)
                     : "The trace has no GPU events, so it does not say when the GPU worked.");
     if (!s->op_count) {
         if (input->is_cut_off) judge_steps(s, true, &trust);
+        judge_account(input->account, &trust);
         return trust;
     }
     judge_links(s, &trust);
     judge_launches(s, &trust);
     judge_overlap(s, &trust);
     judge_durations(s, &trust);
+    judge_account(input->account, &trust);
     if (!is_other(s) || s->point_count) judge_clocks(s, &trust);
     judge_steps(s, input->is_cut_off, &trust);
     judge_processes(s, &trust);

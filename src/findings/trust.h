@@ -23,12 +23,13 @@ typedef struct gt_trust {
 typedef struct gt_trust_input {
     const gt_schedule *schedule;
     const gt_idle *idle;
-    const char *per;         /* "step" or "trace" */
-    double step_ns;          /* recorded */
-    double busy_ns;          /* per step */
-    double model_ns;         /* replayed without the profiler's own cost */
-    double replay_error_pct; /* of the unedited replay */
-    bool is_cut_off;         /* the file is truncated, or one of several is missing */
+    const char *per;           /* "step" or "trace" */
+    double step_ns;            /* recorded */
+    double busy_ns;            /* per step */
+    double model_ns;           /* replayed without the profiler's own cost */
+    double replay_error_pct;   /* of the unedited replay */
+    bool is_cut_off;           /* the file is truncated, or one of several is missing */
+    const gt_account *account; /* NULL: there is none */
 } gt_trust_input;
 
 gt_trust gt_trust_judge(const gt_trust_input *input);

@@ -168,6 +168,7 @@ static bool read_rocprof(gt_report *report, gt_stream *stream, const char *path,
         stream ? gt_rocprof_read(stream, path, read, error) : gt_rocprof_read_folder(path, read, error);
     report->trace.rocprof = run;
     if (!run) return false;
+    gt_rocprof_leave_out(run);
     gt_rocprof_warn_of_short_names(run, "--full_kernel_names");
     run->communication = report->communication;
     return true;
@@ -197,6 +198,7 @@ static bool read_nsys(gt_report *report, gt_stream *stream, const char *path, gt
     options->read.kernel_names = options->kernel_names;
     gt_rocprof *run = report->trace.rocprof = gt_nsys_read(stream, path, &options->read, error);
     if (!run) return false;
+    gt_rocprof_leave_out(run);
     if (options->kernel_names == GT_KERNEL_NAMES_SHORT)
         gt_rocprof_warn_of_short_names(run, "--kernel_names demangled");
     run->communication = report->communication;
@@ -391,10 +393,12 @@ static void add_serving(const gt_schedule *schedule, gt_table_list *tables)
     for (size_t i = first; i < tables->count; i++) gt_table_use_strings(tables->items[i], schedule->strings);
 }
 
-static void add_findings_of(gt_report *report, gt_schedule *schedule, bool is_cut_off)
+static void add_findings_of(gt_report *report, gt_schedule *schedule, bool is_cut_off,
+                            const gt_account *account)
 {
     const gt_findings_options options = {.gpu = gpu_of(report, gt_schedule_device_name(schedule)),
-                                         .is_cut_off = is_cut_off};
+                                         .is_cut_off = is_cut_off,
+                                         .account = account};
     gt_findings *findings = gt_findings_of_schedule(schedule, &options);
     add_findings(report, findings, &report->tables);
     if (schedule->listed) add_serving(schedule, &report->tables);
@@ -406,7 +410,8 @@ static bool make_rocprof_tables(gt_report *report, gt_error *error)
     gt_rocprof_options *options = &report->options.rocprof;
     gt_rocprof *run = report->trace.rocprof;
     if (wants_schedule(&report->options))
-        add_findings_of(report, gt_schedule_of_rocprof(run, report->options.page), run->is_cut_off);
+        add_findings_of(report, gt_schedule_of_rocprof(run, report->options.page), run->is_cut_off,
+                        &run->account);
     if (report->options.page && !options->gpu_window)
         gt_rocprof_add_timelines(run, true, true, &report->page);
     options->hint_communication = !report->options.all_comm_kernels;
@@ -490,7 +495,8 @@ static void make_findings(pytorch_halves *halves)
     add_serving_sheets(halves);
     if (!wants_schedule(&report->options)) return;
     const gt_findings_options options = {.gpu = report->options.pytorch.gpu_arch,
-                                         .is_cut_off = halves->trace.facts->is_cut_off};
+                                         .is_cut_off = halves->trace.facts->is_cut_off,
+                                         .account = &halves->trace.facts->account};
     gt_schedule *schedule = gt_schedule_with_steps(&halves->trace, halves->steps);
     if (halves->graphs) gt_report_set_graph_origins(halves->graphs, schedule);
     gt_schedule *others[GT_OTHER_DEVICES];
@@ -635,7 +641,7 @@ static bool make_pytorch_tables(gt_report *report, gt_error *error)
 static bool make_jax_tables(gt_report *report, gt_error *error)
 {
     if (wants_schedule(&report->options) && report->trace.jax->count)
-        add_findings_of(report, gt_schedule_of_jax(report->trace.jax, report->options.page), false);
+        add_findings_of(report, gt_schedule_of_jax(report->trace.jax, report->options.page), false, NULL);
     return gt_jax_tables(report->trace.jax, &report->options.jax, &report->tables, error);
 }
 

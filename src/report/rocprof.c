@@ -37,12 +37,6 @@ static void warn_about_input(const gt_rocprof *run, const gt_table *kernels, boo
         gt_warn("kernel statistics without a kernel trace: no timeline, no dispatches, no medians");
     else if (!kernels->row_count && !is_nsys)
         gt_warn("No kernel events found in rocprof data");
-    size_t backwards = 0;
-    for (size_t row = 0; row < kernels->row_count; row++)
-        backwards += kernels->columns[GT_KERNEL_DUR_NS].ints[row] < 0;
-    if (backwards)
-        gt_warn("kernel dispatches that end before they start: %zu; their negative durations are included",
-                backwards);
 }
 
 void gt_rocprof_warn_of_short_names(const gt_rocprof *run, const char *option)

@@ -549,7 +549,8 @@ def test_mixed_formats(binary):
         write(folder, "run/rank0.json", 0)
         write(folder, "run/rank1.json", 1)
         report(folder, "run -q -o r.xlsx", err="warning: run: the report covers the rocprofv3 files; for its 2 PyTorch traces use "
-               "gputally report run/rank0.json ...")
+               "gputally report run/rank0.json ...\nwarning: 11 records in the file, 7 used, 4 left out: "
+               "4 without a start or a duration (the first is call 1)")
         os.makedirs(folder.file("jax/plugins/profile/1"))
         shutil.copy(f"{FIXTURES}/jax/matmul.xplane.pb.gz", folder.file("jax/plugins/profile/1/host.xplane.pb"))
         write(folder, "jax/plugins/profile/1/host.trace.json.gz", 0)
@@ -585,7 +586,8 @@ def write_damaged(folder, ranks):
     and 9 is another rank by its own words, which come after the events."""
     os.makedirs(folder.file("run"))
     for rank in range(ranks):
-        found = events(rank, ranks) * (500 if rank == 7 else 1)
+        found = [{**event, "ts": event["ts"] + 1000 * copy} if "ts" in event else event
+                 for copy in range(500 if rank == 7 else 1) for event in events(rank, ranks)]
         collectives = [event for event in found if event["name"].startswith("nccl")]
         if rank == 5:
             del collectives[1]["dur"]
@@ -601,7 +603,7 @@ def test_damaged_ranks_among_many(binary):
     """Messages come in the order of the ranks, and results are the same, whatever rank is read first."""
     cut = "the JSON text ends early at byte 3934, in event 23"
     of_ranks = ["run/rank2_trace.json: truncated: read 22 events up to byte 3934",
-                "run/rank5_trace.json: 1 event without a start or a duration is ignored"]
+                "run/rank5_trace.json: 24 records in the file, 23 used, 1 left out: 1 without a start or a duration (the first is event 12)"]
     of_all = ["run/rank9_trace.json: rank 9 by its file name, but rank 3 in the trace; using the file names",
               "process group 0: different numbers of collectives: rank 7 has 2000, ranks 0, 1, 3, 6, 8, 9, 10, 11 have 4; "
               "they are matched by their order, so waiting times may be wrong",
@@ -642,7 +644,8 @@ def test_two_folders_and_a_file(binary):
         for run in ("a", "b"):
             for rank in (0, 1):
                 write(folder, f"{run}/rank{rank}.json", rank)
-        report(folder, "a b tiny_results.json -q")
+        report(folder, "a b tiny_results.json -q", err="warning: tiny_results.json: 11 records in the file, 7 used, 4 left out: "
+                                                        "4 without a start or a duration (the first is call 1)")
         written = [name for name in folder.names() if name.endswith(".xlsx")]
         assert written == ["a/nccl_analysis_report.xlsx", "a/rank0_perf_report.xlsx", "a/rank1_perf_report.xlsx",
                            "b/nccl_analysis_report.xlsx", "b/rank0_perf_report.xlsx", "b/rank1_perf_report.xlsx",

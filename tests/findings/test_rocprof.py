@@ -118,7 +118,7 @@ def check_no_host(binary, folder):
     assert causes_ns(document) == {"device_gap": 99 * 6 * US, "unknown": 200 * US}, causes_ns(document)
     assert document["device"] == "AMD Instinct MI300X" and document["per"] == "trace" and document["device_count"] == 1
     levels = checks(document)
-    assert levels == {"T0": "ok", "T1": "warn", "T4": "ok", "T6": "ok", "T10": "note", "T12": "warn", "T13": "ok"}, levels
+    assert levels == {"T0": "ok", "T1": "warn", "T4": "ok", "T6": "ok", "T10": "note", "T12": "warn", "T13": "ok", "T23": "ok"}, levels
     assert list(findings(document)) == ["short_kernels"], document["findings"]
     found = findings(document)["short_kernels"]
     near(found["gain_ms"], 99 * 4 / 1e3)  # 2 of 6 us remain
@@ -212,7 +212,7 @@ def check_calls(binary, folder):
     assert causes_ns(document) == {"launch": 59 * 17 * US + 5 * 10 * US, "sync": 5 * 30 * US}, causes_ns(document)
     levels = checks(document)
     assert levels == {"T0": "ok", "T1": "ok", "T2": "ok", "T4": "ok", "T5": "ok", "T6": "ok", "T10": "note", "T12": "ok",
-                      "T13": "ok", "T14": "ok"}, levels
+                      "T13": "ok", "T14": "ok", "T23": "ok"}, levels
     found = findings(document)
     near(found["host_sync"]["gain_ms"], 0.15)
     assert found["host_sync"]["where"] == "hipStreamSynchronize", found["host_sync"]

@@ -79,7 +79,7 @@ def wrong_cells(damage):
                    code=0, kernels=5)
     damage.try_sql("NULL everywhere", ";".join(f"UPDATE {table} SET {', '.join(chr(34) + name + chr(34) + ' = NULL' for name in maker.columns_of(table, 2026))}"
                                                 for table in (KERNEL, MEMCPY, RUNTIME, GRAPH, "NVTX_EVENTS", "OSRT_API", "TARGET_INFO_GPU")),
-                   code=0, kernels=0, says="records without a start or an end")
+                   code=0, kernels=0, says="without a start or a duration")
     damage.try_sql("invalid UTF-8 and odd names", "UPDATE StringIds SET value = CAST(x'ff3c2f7363726970743e00e2' AS TEXT) WHERE id < 9;"
                    "UPDATE NVTX_EVENTS SET text = '<script>' || char(8238) || printf('%.40000c', 'x')", code=0, kernels=5)
 

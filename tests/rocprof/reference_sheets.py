@@ -71,6 +71,12 @@ def symbol_name(symbols, kernel_id):
             or symbol.get("kernel_name", unknown))
 
 
+def has_times(record):
+    """What ends before it starts, or lacks one of the times, is left out (a start of 0 is none if the record is long)."""
+    start, end = record.get("start_timestamp", 0), record.get("end_timestamp", 0)
+    return (start or end) and start <= end and not (start == 0 and end > 10**9)
+
+
 def run_of(document):
     """The Run of a decoded JSON document: the first process."""
     process = document["rocprofiler-sdk-tool"][0]
@@ -78,7 +84,7 @@ def run_of(document):
     symbols = {symbol["kernel_id"]: symbol for symbol in process.get("kernel_symbols", [])}
     names, run = {}, Run()
     run.init, run.fini = metadata.get("init_time", 0), metadata.get("fini_time", 0)
-    for record in records.get("kernel_dispatch", []):
+    for record in filter(has_times, records.get("kernel_dispatch", [])):
         info = record.get("dispatch_info", {})
         kernel_id = info.get("kernel_id")
         if kernel_id not in names:
@@ -89,7 +95,7 @@ def run_of(document):
             record.get("stream_id", {}).get("handle", 0), info.get("dispatch_id", 0), axes("grid_size"),
             axes("workgroup_size"), info.get("agent_id", {}).get("handle", 0), record.get("thread_id", 0)))
     run.copies = [(copy.get("start_timestamp", 0), copy.get("end_timestamp", 0))
-                  for copy in records.get("memory_copy", [])]
+                  for copy in filter(has_times, records.get("memory_copy", []))]
     return run
 
 

@@ -117,8 +117,8 @@ def odd_databases(damage, path, process):
     damage.try_path("a view instead of events",
                     edited(damage, path, drop("event"), f'CREATE VIEW "rocpd_event{suffix}" AS SELECT 1 AS id'), code=0, rows=count)
     table = f'"rocpd_kernel_dispatch{suffix}"'
-    damage.try_path("times that are not numbers", edited(damage, path, f"UPDATE {table} SET start = 'x', tid = x'00ff'"), rows=count)
-    damage.try_path("times of NULL", edited(damage, path, f"UPDATE {table} SET start = NULL, \"end\" = NULL"), code=0, rows=count)
+    damage.try_path("times that are not numbers", edited(damage, path, f"UPDATE {table} SET start = 'x', tid = x'00ff'"), rows=0)
+    damage.try_path("times of NULL", edited(damage, path, f"UPDATE {table} SET start = NULL, \"end\" = NULL"), code=0, rows=0)  # left out
     damage.try_path("the largest times", edited(damage, path, f"UPDATE {table} SET start = -9223372036854775807, "
                                                 "\"end\" = 9223372036854775807"), code=1)
     damage.try_path("foreign ids", edited(damage, path, f"UPDATE {table} SET kernel_id = 77, pid = 5, tid = 6, event_id = 99999"),

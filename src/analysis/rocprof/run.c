@@ -140,7 +140,11 @@ gt_table *gt_rocprof_process_summary(gt_rocprof *run, const int64_t *durations)
  *     COUNTER         the mean over the dispatches for which the counter was collected; the value of one
  *                     dispatch is the sum over the hardware's instances. Empty if the counter was not
  *                     collected for this kernel. The reader has already joined counter passes
- *                     (input/rocprof/passes.c) */
+ *                     (input/rocprof/passes.c)
+ *
+ * Where nearly all of these cells would be empty, the sheet has one row per kernel and counter instead: name,
+ * Count, counter, value. n records of n kernels and n counters would be n^2 cells. */
+enum { CELLS_PER_VALUE = 16, CELLS_AT_LEAST = 1 << 16 };
 
 /* The counter records as a table: name, process, dispatch, counter, value. */
 static gt_table *counter_records(gt_rocprof *run)
@@ -171,6 +175,42 @@ static gt_table *counter_records(gt_rocprof *run)
     return rows;
 }
 
+/* Both tables ascend by kernel name, so the counters of a kernel are next to each other in `means`. */
+static void add_counter_columns(gt_table *sheet, const gt_table *counters, const gt_table *means)
+{
+    gt_map column_of = {0};
+    for (size_t i = 0; i < counters->row_count; i++) {
+        uint32_t id = counters->columns[0].texts[i];
+        *gt_map_put(&column_of, id, 0) = (uint32_t)gt_table_add_column(
+            sheet, gt_col_named(gt_interner_get(sheet->strings, id).bytes), GT_TYPE_FLOAT);
+    }
+    for (size_t i = 0, row = 0; i < means->row_count; i++) {
+        while (sheet->columns[0].texts[row] != means->columns[0].texts[i]) row++;
+        gt_table_set_float(sheet, gt_map_get(&column_of, means->columns[1].texts[i], 0), row,
+                           means->columns[2].floats[i]);
+    }
+    gt_map_free(&column_of);
+}
+
+/* The same as rows. */
+static gt_table *list_counters(const gt_table *kernels, const gt_table *means)
+{
+    gt_table *sheet = gt_table_new(GT_SHEET_COUNTERS_BY_KERNEL, kernels->strings);
+    gt_table_add_column(sheet, GT_COL_NAME, GT_TYPE_STRING);
+    gt_table_add_column(sheet, GT_COL_COUNT_TITLE, GT_TYPE_INT);
+    gt_table_add_column(sheet, GT_COL_COUNTER, GT_TYPE_STRING);
+    gt_table_add_column(sheet, GT_COL_VALUE, GT_TYPE_FLOAT);
+    gt_table_add_rows(sheet, means->row_count);
+    for (size_t i = 0, row = 0; i < means->row_count; i++) {
+        while (kernels->columns[0].texts[row] != means->columns[0].texts[i]) row++;
+        gt_table_set_string(sheet, 0, i, means->columns[0].texts[i]);
+        gt_table_set_int(sheet, 1, i, kernels->columns[1].ints[row]);
+        gt_table_set_string(sheet, 2, i, means->columns[1].texts[i]);
+        gt_table_set_float(sheet, 3, i, means->columns[2].floats[i]);
+    }
+    return sheet;
+}
+
 gt_table *gt_rocprof_counters_by_kernel(gt_rocprof *run)
 {
     if (!run->counters || !gt_store_count(run->counters)) return NULL;
@@ -192,20 +232,18 @@ gt_table *gt_rocprof_counters_by_kernel(gt_rocprof *run)
     gt_table *sheet = gt_table_group(dispatches, by_kernel, 1, count, 1, sorted);
     gt_table_rename(sheet, GT_SHEET_COUNTERS_BY_KERNEL);
 
-    /* Both tables ascend by kernel name, so the counters of a kernel are next to each other in `means`. */
     gt_table *counters = gt_table_group(means, (gt_col[]){GT_COL_COUNTER}, 1, NULL, 0, sorted);
-    gt_map column_of = {0};
-    for (size_t i = 0; i < counters->row_count; i++) {
-        uint32_t id = counters->columns[0].texts[i];
-        *gt_map_put(&column_of, id, 0) = (uint32_t)gt_table_add_column(
-            sheet, gt_col_named(gt_interner_get(run->strings, id).bytes), GT_TYPE_FLOAT);
+    if (sheet->row_count * counters->row_count <= means->row_count * CELLS_PER_VALUE + CELLS_AT_LEAST) {
+        add_counter_columns(sheet, counters, means);
+    } else {
+        gt_warn(
+            "counters_by_kernel has one row per kernel and counter: as one column per counter, nearly all "
+            "cells of %zu kernels and %zu counters would be empty",
+            sheet->row_count, counters->row_count);
+        gt_table *kernels = sheet;
+        sheet = list_counters(kernels, means);
+        gt_table_free(kernels);
     }
-    for (size_t i = 0, row = 0; i < means->row_count; i++) {
-        while (sheet->columns[0].texts[row] != means->columns[0].texts[i]) row++;
-        gt_table_set_float(sheet, gt_map_get(&column_of, means->columns[1].texts[i], 0), row,
-                           means->columns[2].floats[i]);
-    }
-    gt_map_free(&column_of);
     gt_table *done[] = {records, sums, means, dispatches, counters};
     for (size_t i = 0; i < GT_LENGTH(done); i++) gt_table_free(done[i]);
     return sheet;

@@ -81,6 +81,7 @@ static gt_rocprof *read_run(const char *path, const gt_read_options *options, gt
     gt_stream *stream = gt_stream_open(path, error);
     gt_rocprof *run = stream ? gt_rocprof_read(stream, path, options, error) : NULL;
     gt_stream_close(stream);
+    if (run) gt_rocprof_leave_out(run);
     return run;
 }
 

@@ -89,7 +89,7 @@ static const struct {
 
 static gt_event_kind kind_of_event(gt_str category, gt_str phase)
 {
-    if (phase.len != 1) return GT_KIND_OTHER;
+    if (phase.len != 1) return GT_KIND_NO_EVENT;
     if (phase.bytes[0] == 'M') return GT_KIND_METADATA;
     for (size_t i = 0; i < GT_LENGTH(categories); i++) {
         if (categories[i].category.len != category.len ||
@@ -100,6 +100,7 @@ static gt_event_kind kind_of_event(gt_str category, gt_str phase)
                : phase.bytes[0] == 'f' ? GT_KIND_FLOW_END
                                        : GT_KIND_OTHER;
     }
+    if (!category.len && phase.bytes[0] == 'X') return GT_KIND_NO_EVENT;
     if (gt_str_equals(category, "user_annotation")) return GT_KIND_ANNOTATION;
     return gt_str_contains(category, "user_annotation") ? GT_KIND_GPU_ANNOTATION : GT_KIND_OTHER;
 }
@@ -112,7 +113,9 @@ static int64_t derive_kind(const gt_record *record, gt_record_reader *reader)
     const gt_kineto_options *keep = gt_record_context(reader);
     gt_event_kind kind = kind_of_event(gt_interner_get(strings, gt_record_string(record, GT_EVENT_CATEGORY)),
                                        gt_interner_get(strings, gt_record_string(record, GT_EVENT_PHASE)));
-    return kind == GT_KIND_MEMORY && !gt_kineto_has_memory(*keep) ? GT_KIND_OTHER : kind;
+    bool is_unused = (kind == GT_KIND_MEMORY && !gt_kineto_has_memory(*keep)) ||
+                     (kind == GT_KIND_NO_EVENT && keep->every_event);
+    return is_unused ? GT_KIND_OTHER : kind;
 }
 
 static inline int64_t kind_of(const gt_record *record)
@@ -249,7 +252,7 @@ static gt_event_kind kind_of_category(perfetto_reader *r, uint32_t category)
 static bool is_wanted(const perfetto_reader *r, gt_event_kind kind)
 {
     if (r->keep.every_event) return true;
-    return kind != GT_KIND_OTHER && kind != GT_KIND_MEMORY &&
+    return kind != GT_KIND_OTHER && kind < GT_KIND_NO_EVENT &&
            (kind != GT_KIND_PYTHON || r->keep.python_functions || r->frames);
 }
 
@@ -302,7 +305,7 @@ static void read_slice(perfetto_reader *r, const gt_perfetto_event *event)
         return;
     }
     gt_perfetto_record_args(r->records, event, &r->record, NULL, NULL);
-    r->record.cells[GT_EVENT_KIND].integer = kind == GT_KIND_MEMORY ? GT_KIND_OTHER : kind;
+    r->record.cells[GT_EVENT_KIND].integer = kind >= GT_KIND_NO_EVENT ? GT_KIND_OTHER : kind;
     r->record.cells[GT_EVENT_INTEGRAL].integer = 0;
     uint64_t present = r->record.present | BIT(GT_EVENT_KIND) | BIT(GT_EVENT_INTEGRAL);
     present &= ~(BIT(GT_EVENT_CATEGORY) | BIT(GT_EVENT_PHASE) | BIT(GT_EVENT_DURATION) | BIT(GT_EVENT_FLOW) |
@@ -517,7 +520,7 @@ static gt_perfetto_origin origin_of_category(gt_str category)
     for (int d = 0; d < GT_CALL_OTHER; d++)
         if (gt_str_equals(category, gt_call_domain_name((gt_call_domain)d))) return GT_ORIGIN_ROCPROF;
     gt_event_kind kind = kind_of_event(category, (gt_str){"X", 1});
-    return kind == GT_KIND_OTHER || kind == GT_KIND_MEMORY ? GT_ORIGIN_UNKNOWN : GT_ORIGIN_PYTORCH;
+    return kind == GT_KIND_OTHER || kind >= GT_KIND_NO_EVENT ? GT_ORIGIN_UNKNOWN : GT_ORIGIN_PYTORCH;
 }
 
 /* Reads up to the first event whose category only one profiler writes. */

@@ -47,7 +47,7 @@ static bool load_stores(const gt_image *image, bool with_frames, bool with_memor
         s->memory = gt_store_load(image, "memory", gt_event_columns, GT_EVENT_COLUMNS, s->strings, allowed);
     gt_free(is_json);
     return s->events && s->flow_events && (s->frames || !with_frames) && (s->memory || !with_memory) &&
-           gt_store_ints_between(s->events, GT_EVENT_KIND, GT_KIND_OTHER, GT_KIND_GPU_ANNOTATION) &&
+           gt_store_ints_between(s->events, GT_EVENT_KIND, GT_KIND_OTHER, GT_KIND_NO_EVENT) &&
            gt_store_ints_between(s->flow_events, GT_EVENT_KIND, GT_KIND_FLOW_START, GT_KIND_FLOW_END) &&
            gt_store_ints_between(s->events, GT_EVENT_INTEGRAL, 0, GT_INTEGRAL_START | GT_INTEGRAL_DURATION);
 }

@@ -56,11 +56,9 @@ static void write_call(call_reader *c, gt_nsys_rows *rows, gt_call_domain domain
     gt_nsys_reading *r = c->r;
     gt_store_cell cells[GT_CALL_COLUMNS];
     uint64_t present = 0;
-    int64_t start, end, id;
-    if (!gt_nsys_int(rows, START, &start) || !gt_nsys_int(rows, END, &end)) {
-        r->untimed += !rows->failed;
-        return;
-    }
+    int64_t start = gt_nsys_int_or(rows, START, 0), end = gt_nsys_int_or(rows, END, 0), id;
+    if (gt_nsys_is_null(rows, START)) end = 0; /* the report leaves out calls without times */
+    if (rows->failed) return;
     gt_nsys_put(&present, cells, GT_CALL_DOMAIN, domain);
     gt_nsys_put(&present, cells, GT_CALL_KIND, kind);
     gt_nsys_put(&present, cells, GT_CALL_START, start);
@@ -134,7 +132,7 @@ static bool read_again(call_reader *c)
     gt_nsys_reading *r = c->r;
     gt_store_piece_free(gt_store_writer_take(r->writers->calls));
     c->is_second = true;
-    r->call_count = r->untimed = 0;
+    r->call_count = 0;
     return read_cuda_calls(c);
 }
 
@@ -146,12 +144,8 @@ bool gt_nsys_read_calls(gt_nsys_reading *r)
                      .driver = gt_interner_add_cstr(strings, "CUDA_DRIVER_API"),
                      .again = gt_interner_add_cstr(strings, GT_CALL_SAME_LAUNCH),
                      .osrt = gt_interner_add_cstr(strings, "OSRT_API")};
-    size_t untimed = r->untimed;
     bool read = read_cuda_calls(&c);
-    if (read && c.displaced && r->writers->calls) {
-        read = read_again(&c);
-        r->untimed += untimed; /* of the GPU */
-    }
+    if (read && c.displaced && r->writers->calls) read = read_again(&c);
     if (read && r->writers->calls) read = read_table(&c, "OSRT_API", CORRELATION, add_system_call);
     gt_map_free(&c.names);
     return read;

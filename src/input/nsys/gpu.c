@@ -28,19 +28,20 @@ static int64_t gpu_of(const gt_nsys_reading *r, int64_t process, int64_t device)
     return number == GT_MAP_NONE ? device : r->gpus[number];
 }
 
-/* False for an event without a time, which is only counted, and for a row that ends the reading. */
+/* False for a row that ends the reading. The report leaves out events without times. */
 static bool read_event(gt_nsys_reading *r, gt_nsys_rows *rows, gpu_event *event)
 {
-    if (!gt_nsys_int(rows, START, &event->start) || !gt_nsys_int(rows, END, &event->end)) {
-        r->untimed += !rows->failed;
-        return false;
-    }
+    event->start = gt_nsys_int_or(rows, START, 0);
+    event->end = gt_nsys_is_null(rows, START) ? 0 : gt_nsys_int_or(rows, END, 0);
+    if (rows->failed) return false;
     event->device = gt_nsys_int_or(rows, DEVICE, 0);
     event->correlation = gt_nsys_int_or(rows, CORRELATION, 0);
     event->process = gt_nsys_process_of(r, gt_nsys_int_or(rows, PROCESS, 0));
     event->agent = gpu_of(r, event->process, event->device);
-    r->first_ns = event->start < r->first_ns ? event->start : r->first_ns;
-    r->last_ns = event->end > r->last_ns ? event->end : r->last_ns;
+    if (!gt_account_judge(event->start, event->end)) {
+        r->first_ns = event->start < r->first_ns ? event->start : r->first_ns;
+        r->last_ns = event->end > r->last_ns ? event->end : r->last_ns;
+    }
     return !rows->failed;
 }
 

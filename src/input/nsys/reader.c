@@ -128,8 +128,6 @@ static void warn_of_gaps(const gt_nsys_reading *r)
                 r->copy_count ? "" : ", and so are those of copies, memory that was set, and graphs");
     if (r->open_ranges)
         gt_warn("%s: NVTX ranges that never end: %zu; they are not counted", path, r->open_ranges);
-    if (r->untimed)
-        gt_warn("%s: records without a start or an end: %zu; they are not counted", path, r->untimed);
 }
 
 static bool read_parts(gt_nsys_reading *r)

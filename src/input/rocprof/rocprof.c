@@ -20,6 +20,7 @@ static void extend(const gt_store *store, size_t start_column, size_t end_column
     size_t count = gt_store_count(store);
     int64_t *starts = gt_store_ints(store, start_column), *ends = gt_store_ints(store, end_column);
     for (size_t i = 0; i < count; i++) {
+        if (gt_account_judge(starts[i], ends[i])) continue;
         *first = starts[i] < *first ? starts[i] : *first;
         *last = ends[i] > *last ? ends[i] : *last;
     }

@@ -42,6 +42,15 @@ static gt_table *read_counters(const char *folder, const gt_read_options *read, 
     return table;
 }
 
+/* One column per counter would be too many: nothing can be compared. */
+static void skip_listed(job *j, size_t index, const char *folder)
+{
+    gt_warn("%s: skipped, because it has a counter of its own for nearly every kernel", folder);
+    gt_table_free(j->tables[index]);
+    j->tables[index] = NULL;
+    j->uncounted[index] = true;
+}
+
 static bool read_setting(void *context, size_t index)
 {
     job *j = context;
@@ -52,7 +61,10 @@ static bool read_setting(void *context, size_t index)
     j->own[index] = gt_interner_new();
     if (!gt_path_is_folder(folder))
         gt_warn("Skip %s - no rocprof_traces", config->name);
-    else if ((j->tables[index] = read_counters(folder, &j->read, j->own[index], &is_read, &error)))
+    else if ((j->tables[index] = read_counters(folder, &j->read, j->own[index], &is_read, &error)) &&
+             gt_table_find(j->tables[index], GT_COL_COUNTER) != SIZE_MAX)
+        skip_listed(j, index, folder);
+    else if (j->tables[index])
         name_setting(j->tables[index], j->sweep, config);
     else if (is_read)
         j->uncounted[index] = true;

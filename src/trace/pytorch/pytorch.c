@@ -11,7 +11,7 @@ struct gt_tracks {
 
 /* What a range of rows tells about the trace. */
 typedef struct range_facts {
-    size_t untimed;
+    gt_account account;
     bool has_cpu_op;
     gt_row_list metadata;
 } range_facts;
@@ -21,18 +21,16 @@ typedef struct row_check {
     range_facts *ranges;
 } row_check;
 
-/* Host and GPU events must have a time. The few that do not are ignored by every analysis. */
+/* Events of the host and of GPUs must have a time. Those that are left out get a kind that no analysis uses.
+ */
 static void check_range(void *context, size_t begin, size_t end)
 {
     row_check *c = context;
     range_facts facts = {0};
     uint8_t *kinds = c->trace->kind;
     for (size_t row = begin; row < end; row++) {
-        if ((gt_kind_is_host(kinds[row]) || gt_kind_is_gpu(kinds[row])) &&
-            !isfinite(c->trace->start_us[row] + c->trace->dur_us[row])) {
-            kinds[row] = GT_KIND_OTHER;
-            facts.untimed++;
-        }
+        gt_fault why = gt_state_judge(c->trace, row);
+        if (why) gt_state_leave_out(c->trace, &facts.account, why, row);
         if (kinds[row] == GT_KIND_CPU_OP) facts.has_cpu_op = true;
         if (kinds[row] == GT_KIND_METADATA)
             GT_PUSH(facts.metadata.items, facts.metadata.count, facts.metadata.capacity, (uint32_t)row);
@@ -67,7 +65,7 @@ static void read_track(gt_pytorch_state *trace, uint32_t row)
 /* One look at all rows: whether they have times, whether there are cpu_ops, and the metadata events. */
 static void check_rows(gt_pytorch_state *trace)
 {
-    size_t range_count = gt_range_count(trace->count, GT_ROWS_GRAIN), untimed = 0;
+    size_t range_count = gt_range_count(trace->count, GT_ROWS_GRAIN);
     row_check check = {trace, gt_alloc(range_count * sizeof *check.ranges)};
     gt_parallel_ranges(trace->count, GT_ROWS_GRAIN, check_range, &check);
     trace->gpu_only = true;
@@ -75,15 +73,12 @@ static void check_rows(gt_pytorch_state *trace)
     trace->tracks->unknown = gt_interner_add_cstr(trace->strings, "Unknown");
     for (size_t i = 0; i < range_count; i++) {
         range_facts *facts = &check.ranges[i];
-        untimed += facts->untimed;
+        gt_account_add_left(&trace->facts.account, &facts->account);
         if (facts->has_cpu_op) trace->gpu_only = false;
         for (size_t k = 0; k < facts->metadata.count; k++) read_track(trace, facts->metadata.items[k]);
         gt_free(facts->metadata.items);
     }
     gt_free(check.ranges);
-    if (untimed)
-        gt_warn("%zu %s without a start or a duration %s ignored", untimed,
-                gt_noun(untimed, "event", "events"), gt_noun(untimed, "is", "are"));
 }
 
 /* ---- stages ---- */
@@ -226,6 +221,7 @@ gt_pytorch_read *gt_pytorch_new(const gt_pytorch_stores *stores, bool has_python
     state->has_python = has_python;
     gt_parallel_each(UNPACKED_COLUMNS, unpack_column, state);
     check_rows(state);
+    gt_state_finish_account(state);
     drop_unpacked_columns(store);
     gt_state_publish(state);
     gt_pytorch_read *read = gt_alloc(sizeof *read);

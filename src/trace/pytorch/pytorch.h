@@ -21,6 +21,7 @@
  * row is not the event's position in the file; that is its uid (gt_event_uid). */
 #pragma once
 
+#include "trace/account.h"
 #include "trace/ancestors.h"
 #include "trace/communication.h"
 #include "trace/events.h"
@@ -42,6 +43,7 @@ typedef enum gt_event_kind {
     GT_KIND_METADATA,
     GT_KIND_SYNC,           /* cuda_sync: a stream or the host waits; only analysis/hta uses it */
     GT_KIND_GPU_ANNOTATION, /* gpu_user_annotation: the same on a GPU's stream */
+    GT_KIND_NO_EVENT,       /* no object, or without phase or category; only while a trace is read */
     GT_KIND_MEMORY,         /* cpu_instant_event: mostly [memory]; never among the rows */
 } gt_event_kind;
 
@@ -126,6 +128,7 @@ typedef struct gt_trace_facts {
     size_t device_count, device_capacity;
     uint32_t host;   /* string id: the name of the machine; GT_STR_NONE if the trace does not say */
     bool is_cut_off; /* the file ends early or is damaged, so events are missing */
+    gt_account account;
 } gt_trace_facts;
 
 /* ---- views ---- */

@@ -71,6 +71,21 @@ void gt_state_append_ops(gt_pytorch_state *state, const struct gt_new_row *rows,
  * ends with this. */
 void gt_state_publish(gt_pytorch_state *state);
 
+/* Why a row is left out, by itself; GT_USED if it is not. */
+static inline gt_fault gt_state_judge(const gt_pytorch_state *state, size_t row)
+{
+    uint8_t kind = state->kind[row];
+    if (kind == GT_KIND_NO_EVENT) return GT_LEFT_NO_EVENT;
+    bool needs_time = gt_kind_is_host(kind) || gt_kind_is_gpu(kind);
+    if (needs_time && !isfinite(state->start_us[row] + state->dur_us[row])) return GT_LEFT_NO_TIME;
+    if (state->dur_us[row] < 0 && (needs_time || gt_kind_is_annotation(kind))) return GT_LEFT_NEGATIVE;
+    return GT_USED;
+}
+/* Takes a row from all analyses. */
+void gt_state_leave_out(gt_pytorch_state *state, gt_account *account, gt_fault why, size_t row);
+/* Leaves out GPU events that are in the file twice, and completes the account. */
+void gt_state_finish_account(gt_pytorch_state *state);
+
 static inline gt_str gt_state_name(const gt_pytorch_state *state, uint32_t row)
 {
     return gt_interner_get(state->strings, state->name[row]);

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "base/team.h"
+#include "trace/account.h"
 #include "trace/communication.h"
 #include "trace/store.h"
 
@@ -285,6 +286,7 @@ typedef struct gt_rocprof {
     uint32_t hostname;           /* string id; "unknown" if the file does not say */
     uint64_t api_calls;          /* HIP and HSA calls recorded */
     bool is_cut_off;             /* a file ends early or is damaged, so records are missing */
+    gt_account account;          /* after gt_rocprof_leave_out */
     size_t processes;            /* in the file; see GT_WANT_ALL_PROCESSES */
     gt_rocprof_process *process; /* those read; may be empty without GT_WANT_DISPATCH_DETAILS */
     size_t process_count, process_capacity;
@@ -367,6 +369,9 @@ uint32_t gt_rocprof_kernel_name(gt_rocprof *run, int64_t kernel_id);
  * everything is read and before the first name is asked for: string ids from before are no longer valid. Does
  * nothing if the run has calls, counters or stats, whose strings are in the same interner. */
 void gt_rocprof_forget_unused_names(gt_rocprof *run);
+
+/* Takes the records whose times cannot be right from the run, with a warning, and makes its account. */
+void gt_rocprof_leave_out(gt_rocprof *run);
 
 /* The kernel name (string id in run->strings) of each dispatch, in file order; the caller frees it. A
  * dispatch whose kernel has no name is named unknown_kernel_<id>, one without a kernel id
