@@ -120,6 +120,11 @@ static exchange measure(const gt_table *events, const uint32_t *rows, size_t cou
 
 /* ---- one row per exchange ---- */
 
+static gt_str string_at(const gt_table *events, gt_col name, size_t row)
+{
+    return gt_interner_get(events->strings, gt_table_column(events, name)->texts[row]);
+}
+
 static void copy_cell(gt_table *table, size_t column, size_t row, const gt_column *from, uint32_t event)
 {
     if (from->type == GT_TYPE_STRING)
@@ -211,6 +216,41 @@ gt_table *gt_collective_all2allv(const gt_collective_matches *matches, bool rank
     return table;
 }
 
+/* Whether all splits of a row are known, and none is empty. */
+static bool has_full_splits(const gt_table *events, uint32_t row, gt_int_list *splits)
+{
+    static const gt_col columns[] = {GT_COL_IN_SPLIT_SIZE, GT_COL_OUT_SPLIT_SIZE};
+    double size = gt_column_number(gt_table_column(events, GT_COL_GROUP_SIZE), row);
+    for (size_t c = 0; c < GT_LENGTH(columns); c++) {
+        gt_int_list_read(splits, string_at(events, columns[c], row));
+        if (!splits->is_list || (size == size && size != (double)splits->count)) return false;
+        for (size_t i = 0; i < splits->count; i++)
+            if (splits->items[i] <= 0) return false;
+    }
+    return true;
+}
+
+uint32_t *gt_collective_all2allv_full(const gt_collective_matches *matches, size_t *count)
+{
+    uint32_t *full = NULL;
+    uint8_t *differing = NULL;
+    gt_int_list splits = {0};
+    size_t capacity = 0;
+    *count = 0;
+    for (size_t i = 0; i < matches->count; i++) {
+        if (gt_collective_match_type(matches, i) != GT_COLLECTIVE_ALLTOALLV) continue;
+        if (!differing)
+            differing = gt_collective_compare(matches, shared_columns + 1, GT_LENGTH(shared_columns) - 2);
+        size_t row = matches->begins[i], end = matches->begins[i + 1];
+        while (row < end && !differing[i] && has_full_splits(matches->events, matches->rows[row], &splits))
+            row++;
+        if (row == end) GT_PUSH(full, *count, capacity, (uint32_t)i);
+    }
+    gt_free(differing);
+    gt_int_list_free(&splits);
+    return full;
+}
+
 /* ---- summary ---- */
 
 /* After the aggregations that the user requests. */
@@ -279,11 +319,6 @@ static void add_bytes(heatmap *map, int64_t from, int64_t to, double bytes)
     }
     map->pairs[*index].bytes += bytes;
     map->pairs[*index].count++;
-}
-
-static gt_str string_at(const gt_table *events, gt_col name, size_t row)
-{
-    return gt_interner_get(events->strings, gt_table_column(events, name)->texts[row]);
 }
 
 /* False if the event does not say how much it sent to whom. */

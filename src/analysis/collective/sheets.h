@@ -175,6 +175,9 @@ gt_table *gt_collective_stragglers(const gt_collective_sync *sync, const double 
  * there are any and `mismatch` says to fail. */
 gt_table *gt_collective_all2allv(const gt_collective_matches *matches, bool rank_columns,
                                  gt_mismatch mismatch, size_t *disagreeing, gt_error *error);
+/* The exchanges that no rank can leave before all have arrived: each sends something to each other one, as
+ * far as their split sizes say. Numbers of the matches; the caller frees them. */
+uint32_t *gt_collective_all2allv_full(const gt_collective_matches *matches, size_t *count);
 /* That sheet by process group and dtype; the largest total wall time first. */
 gt_table *gt_collective_all2allv_summary(const gt_table *table, const gt_aggregations *wanted);
 /* nccl_all2allv_heatmap: how much did each rank send to each other rank? Warns about kernels without usable

@@ -128,18 +128,24 @@ static void fill_collectives(walk *w)
     }
 }
 
-/* Most traces have no sends. */
-static void find_receivers(gt_rank_facts *f, const gt_schedule *s, const uint32_t *rows)
+/* Most traces have no sends and receives. */
+static void add_peers(gt_rank_facts *f, const gt_schedule *s, const uint32_t *rows, size_t column)
+{
+    int64_t *ranks = gt_store_ints(s->trace->store, column);
+    for (size_t i = 0; i < f->collective_count; i++) {
+        int64_t rank = ranks[rows[i]];
+        if (rank < 0 || rank >= GT_COLLECTIVE_RANKS_MAX) continue;
+        if (!f->peers) f->peers = gt_no_events(f->peer_count = f->collective_count);
+        f->peers[i] = (uint32_t)rank | (column == GT_EVENT_SENDER ? GT_PEER_RECEIVES : 0);
+    }
+    gt_free(ranks);
+}
+
+static void find_peers(gt_rank_facts *f, const gt_schedule *s, const uint32_t *rows)
 {
     if (!s->trace || !f->collective_count) return;
-    int64_t *receivers = gt_store_ints(s->trace->store, GT_EVENT_RECEIVER);
-    for (size_t i = 0; i < f->collective_count; i++) {
-        int64_t rank = receivers[rows[i]];
-        if (rank < 0 || rank >= GT_COLLECTIVE_RANKS_MAX) continue;
-        if (!f->receivers) f->receivers = gt_no_events(f->receiver_count = f->collective_count);
-        f->receivers[i] = (uint32_t)rank;
-    }
-    gt_free(receivers);
+    add_peers(f, s, rows, GT_EVENT_RECEIVER);
+    add_peers(f, s, rows, GT_EVENT_SENDER);
 }
 
 /* The window ends with the first op of the last step; without steps, with the trace. */
@@ -319,6 +325,7 @@ static void add_kernels(gt_rank_facts *f, const gt_schedule *s)
         gt_rank_kernel *kernel = &f->kernels[*place];
         if (kernel->op == GT_STR_NONE && op->host_op != GT_NONE) kernel->op = s->events[op->host_op].name;
         kernel->ns += (double)gt_op_ns(op);
+        kernel->count++;
     }
     gt_map_free(&places);
 }
@@ -485,7 +492,10 @@ static void divide_by_steps(gt_rank_facts *f)
         f->cause_ns[i] /= n;
         f->gap_ns[i] /= n;
     }
-    for (size_t i = 0; i < f->kernel_count; i++) f->kernels[i].ns /= n;
+    for (size_t i = 0; i < f->kernel_count; i++) {
+        f->kernels[i].ns /= n;
+        f->kernels[i].count /= n;
+    }
 }
 
 static void keep_trust(gt_rank_facts *f, const gt_trust *trust)
@@ -531,7 +541,7 @@ gt_rank_facts *gt_rank_facts_new(const gt_findings *findings, const uint32_t *ro
     number_collectives(&w, rows, row_count);
     find_bases(&w);
     fill_collectives(&w);
-    find_receivers(f, s, rows);
+    find_peers(f, s, rows);
     find_end_base(&w);
     size_t count;
     stretch *computation = find_computation(s, &count);

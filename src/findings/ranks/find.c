@@ -1,5 +1,5 @@
-/* Findings of all ranks: straggler, slow_node, slow_link and slow_host, then those of the ranks' own traces
- * (own.c).
+/* Findings of all ranks: straggler, slow_node, slow_link, stages and slow_host, then those of the ranks' own
+ * traces (own.c).
  *
  * Suspects (suspects.c) and slow links are repaired one after the other in the model, first the latest
  * suspect or the links, whichever gains more; the gain of a finding is what its repair adds to those before
@@ -53,9 +53,11 @@ static void find_nodes(gt_late_search *s)
 
 static double run_repaired(const gt_late_search *s)
 {
-    return gt_rank_model_run(
-        s->model, &(gt_rank_repair){s->repaired_ranks, s->repaired_nodes, s->node_of, s->transfer_ns},
-        s->blame_ns);
+    return gt_rank_model_run(s->model,
+                             &(gt_rank_repair){s->repaired_ranks, s->repaired_nodes, s->node_of,
+                                               s->stage_transfer_ns ? s->stage_transfer_ns : s->transfer_ns,
+                                               s->work_factor},
+                             s->blame_ns);
 }
 
 static void set_repaired(gt_late_search *s, size_t first, size_t end, bool repaired)
@@ -305,13 +307,17 @@ static void add_findings(gt_late_search *s)
     gt_search_suspects(s);
     set_repaired(s, 0, s->suspect_count, true); /* late ranks can hide how slow a link is */
     bool are_slow = gt_slow_links_find(
-        s->model, s->input, &(gt_rank_repair){s->repaired_ranks, s->repaired_nodes, s->node_of, NULL},
+        s->model, s->input,
+        &(gt_rank_repair){.ranks = s->repaired_ranks, .nodes = s->repaired_nodes, .node_of = s->node_of},
         LEAST_SHOWN_OF_LINKS * found->step_ns, &links);
     set_repaired(s, 0, s->suspect_count, false);
     repair_all(s, are_slow ? &links : NULL);
+    gt_search_stages(s);
     gt_add_shared_place(found, s->shown_nodes);
     add_slow_hosts(s);
     s->transfer_ns = NULL;
+    gt_free(s->stage_transfer_ns);
+    s->stage_transfer_ns = NULL;
     double step_ns = run_repaired(s);
     found->all_fixed_ns = found->step_ns - (s->model_ns - step_ns);
     for (size_t i = 0; i < found->count; i++)
@@ -402,7 +408,8 @@ static void begin(gt_late_search *s)
 
 static void end(gt_late_search *s)
 {
-    if (s->times) gt_kernel_times_free(s->times);
+    for (size_t i = 0; s->times && i < s->model->stage_count; i++) gt_kernel_times_free(s->times[i]);
+    gt_free(s->times);
     gt_rank_model_free(s->model);
     gt_free(s->facts);
     gt_free(s->node_of);
@@ -413,6 +420,7 @@ static void end(gt_late_search *s)
     gt_free(s->slow_hosts);
     gt_free(s->blame_ns);
     gt_free(s->suspects);
+    gt_free(s->work_factor);
 }
 
 static void find_means(gt_rank_findings *found)

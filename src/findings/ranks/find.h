@@ -77,14 +77,15 @@ typedef struct gt_late_search {
     const gt_rank_facts **facts; /* of that; owned */
     gt_rank_model *model;
     gt_rank_findings *found;
-    gt_kernel_times *times;
-    double usual_launch_ns; /* the host time per launch of the usual rank */
+    gt_kernel_times **times; /* by stage */
+    double usual_launch_ns;  /* the host time per launch of the usual rank */
     size_t *node_of;
     bool *repaired_ranks, *repaired_nodes;
     bool *late_nodes;          /* suspected */
     bool *shown_nodes;         /* a finding says that they or ranks of them are late */
     bool *slow_hosts;          /* by rank: a finding says that it is late because its host launches slowly */
     const double *transfer_ns; /* of repaired links; NULL: not repaired */
+    double *work_factor, *stage_transfer_ns; /* of stages made equal (stages.c); NULL: they are not; owned */
     double *blame_ns;
     double model_ns; /* the step time of the model without repairs */
     double least_ns; /* what is late and not by chance */
@@ -100,6 +101,11 @@ void gt_search_suspects(gt_late_search *s);
 void gt_search_causes(const gt_late_search *s, gt_late_member *member);
 /* How long a rank does anything longer than usual; by what. */
 double gt_search_explained_ns(const gt_late_search *s, size_t rank, double differences[GT_RANK_DIFFERENCES]);
+
+/* ---- stages.c ---- */
+
+/* Adds the finding of a stage of a pipeline that takes longer than the others, and repairs it. */
+void gt_search_stages(gt_late_search *s);
 
 /* ---- texts.c ---- */
 

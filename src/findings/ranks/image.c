@@ -28,7 +28,7 @@ typedef struct fact_array {
     name, offsetof(gt_rank_facts, items), offsetof(gt_rank_facts, count), sizeof *((gt_rank_facts *)0)->items
 static const fact_array arrays[] = {
     {ARRAY("collectives", collectives, collective_count)},
-    {ARRAY("receivers", receivers, receiver_count)},
+    {ARRAY("peers", peers, peer_count)},
     {ARRAY("kernels", kernels, kernel_count), .strings = 2, .optional = 1},
     {ARRAY("steps", step_times, step_count)},
     {ARRAY("step_numbers", step_numbers, step_number_count)},
@@ -44,7 +44,7 @@ static const fact_array arrays[] = {
 /* Whoever adds a member to the facts must save it, and check it when it is loaded. */
 _Static_assert(sizeof(gt_rank_facts) == GT_RANK_TIMES * sizeof(double) + 272, "save the new member");
 _Static_assert(sizeof(gt_rank_collective) == 48 && sizeof(gt_rank_link) == 24 && sizeof(gt_rank_step) == 24 &&
-                   sizeof(gt_rank_kernel) == 16 && sizeof(gt_own_finding) == 40 &&
+                   sizeof(gt_rank_kernel) == 24 && sizeof(gt_own_finding) == 40 &&
                    sizeof(gt_rank_check) == 40 && sizeof(gt_served_step) == 72 &&
                    sizeof(gt_served_comm) == 16,
                "items have no padding");
@@ -140,7 +140,7 @@ static bool load_array(gt_rank_facts *f, const fact_array *array, const gt_image
 static bool are_collectives(gt_rank_facts *f)
 {
     gt_map streams = {0};
-    bool sound = !f->receiver_count || f->receiver_count == f->collective_count;
+    bool sound = !f->peer_count || f->peer_count == f->collective_count;
     for (size_t i = 0; sound && i < f->collective_count; i++) {
         gt_rank_collective *c = &f->collectives[i];
         bool has_base = c->base != GT_NONE;
@@ -193,7 +193,7 @@ static bool are_chains(const gt_rank_facts *f)
 static bool are_findings(const gt_rank_facts *f)
 {
     for (size_t i = 0; i < f->kernel_count; i++)
-        if (!isfinite(f->kernels[i].ns)) return false;
+        if (!isfinite(f->kernels[i].ns) || !isfinite(f->kernels[i].count)) return false;
     for (size_t i = 0; i < f->finding_count; i++)
         if (f->findings[i].confidence > GT_CONFIDENCE_HIGH || f->findings[i].is_gpu > 1 ||
             !isfinite(f->findings[i].gain_ns))

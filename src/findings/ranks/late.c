@@ -34,14 +34,16 @@ double gt_rank_usual(gt_rank_value *values, size_t count)
     return values[(nodes - 1) / 2].value;
 }
 
-/* What is usual among the entries that are compared; among all of them if none of their ranks shows it. */
-static double usual_of(const gt_rank_entry *entries, size_t count, const gt_rank_summary *ranks,
-                       gt_rank_value *values)
+/* What is usual among the entries of a stage that are compared; among all of them if none of their ranks
+ * shows it. */
+static double usual_of(const gt_rank_model *model, const gt_rank_entry *entries, size_t count, uint32_t stage,
+                       const gt_rank_summary *ranks, gt_rank_value *values)
 {
     size_t found = 0;
     for (int all = 0; all < 2 && !found; all++)
         for (size_t i = 0; i < count; i++)
-            if (entries[i].compared && (all || !ranks[entries[i].rank].is_unusual))
+            if (entries[i].compared && model->stage_of[entries[i].rank] == stage &&
+                (all || !ranks[entries[i].rank].is_unusual))
                 values[found++] = (gt_rank_value){ranks[entries[i].rank].node, entries[i].compared_ns};
     return gt_rank_usual(values, found);
 }
@@ -80,13 +82,16 @@ static void compare_entries(gt_rank_model *model, size_t collective, const gt_ra
     for (size_t i = 0; i < count; i++) {
         entries[i].compared =
             (entries[i].base != GT_NONE) == based && !follows_lost(model, collective, ranks, &entries[i]);
-        entries[i].is_of_class = false;
+        entries[i].is_of_class = entries[i].follows_peers = false;
     }
-    double usual = usual_of(entries, count, ranks, values);
-    for (size_t i = 0; i < count; i++)
+    double usual = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t stage = model->stage_of[entries[i].rank];
+        if (!i || stage != model->stage_of[entries[i - 1].rank])
+            usual = usual_of(model, entries, count, stage, ranks, values);
         if (follows_lost(model, collective, ranks, &entries[i])) assume_usual(&entries[i], usual);
-    for (size_t i = 0; i < count; i++)
         entries[i].late_ns = entries[i].compared ? entries[i].compared_ns - usual : 0;
+    }
 }
 
 /* ---- several process groups ---- */
@@ -120,13 +125,41 @@ static double work_of(const gt_rank_entry *entry)
     return entry->base == GT_NONE ? entry->compared_ns : entry->work_ns;
 }
 
-/* References of several collectives can be at different places of the program, because ranks that wait for a
+/* When a rank was done with its collective of a class, before it started this one; NAN if it had none. */
+static double end_of_class(const gt_rank_model *model, const gt_rank_entry *entry, uint32_t class)
+{
+    enum { LOOKED_AT = 64 };
+    size_t after, count = gt_rank_entry_count(model, entry->rank);
+    GT_BISECT(after, 0, count, gt_rank_entry_at(model, entry->rank, after)->start_ns < entry->start_ns);
+    for (size_t i = after; i > 0 && after - i < LOOKED_AT; i--) {
+        const gt_rank_entry *before = gt_rank_entry_at(model, entry->rank, i - 1);
+        if (model->class_of[before->collective] == class)
+            return before->end_ns <= entry->start_ns ? (double)before->end_ns : NAN;
+    }
+    return NAN;
+}
+
+/* An entry that queued on its stream does not show that it waited for the base of its peers, too. It is not
+ * late if it was ready as soon after that as they are. */
+static void limit_lateness(const gt_rank_model *model, gt_rank_entry *entry, uint32_t usual_class,
+                           double usual_ns)
+{
+    bool has_own = entry->reference == entry->base; /* otherwise carry_lateness looks at it */
+    double end_ns = usual_class == GT_NONE || !has_own ? NAN : end_of_class(model, entry, usual_class);
+    double late_ns = (double)entry->ready_ns - end_ns - usual_ns;
+    entry->follows_peers = late_ns <= 0 && late_ns < entry->late_ns;
+    if (entry->follows_peers) entry->late_ns = late_ns;
+}
+
+/* `of_one`: all are of one collective, whose works are compared already.
+ *
+ * References of several collectives can be at different places of the program, because ranks that wait for a
  * late one have another. So works are compared from their bases on, if these are of one class. What has
  * another base stays compared with the ranks of its own collective. */
-static void compare_peers(const peers *p, const gt_rank_summary *ranks, gt_rank_value *values,
+static void compare_peers(const peers *p, bool of_one, const gt_rank_summary *ranks, gt_rank_value *values,
                           uint32_t *classes)
 {
-    enum { LEAST = 3 };
+    const size_t least = p->model->stage_count > 1 ? 2 : 3;
     uint32_t usual_class = usual_base_class(p, classes);
     size_t found = 0, alike = 0;
     for (size_t i = 0; i < p->count; i++) {
@@ -143,7 +176,8 @@ static void compare_peers(const peers *p, const gt_rank_summary *ranks, gt_rank_
     double usual = gt_rank_usual(values, found);
     for (size_t i = 0; i < p->count; i++) {
         gt_rank_entry *entry = peer(p, i);
-        entry->is_of_class &= alike >= LEAST;
+        if (!entry->is_of_class && alike >= least) limit_lateness(p->model, entry, usual_class, usual);
+        entry->is_of_class &= alike >= least && !of_one;
         if (!entry->is_of_class) continue;
         entry->compared = true;
         entry->late_ns = work_of(entry) - usual;
@@ -189,7 +223,8 @@ typedef struct waiting {
     size_t *last, *seen;      /* by rank: collectives in which it came last, and all of its */
 } waiting;
 
-/* The rank with the shortest duration came last, and all others waited for it. */
+/* The rank with the shortest duration came last, and all others waited for it. Waiting for a stage of a
+ * pipeline belongs to the schedule. */
 static void add_waits(const gt_rank_model *model, size_t collective, gt_rank_summary *ranks, waiting *w)
 {
     const gt_rank_entry *last = NULL;
@@ -198,7 +233,7 @@ static void add_waits(const gt_rank_model *model, size_t collective, gt_rank_sum
         const gt_rank_entry *entry = &model->entries[i];
         if (!last || gt_rank_entry_dur(entry) < gt_rank_entry_dur(last)) last = entry;
         ranks[entry->rank].known = true;
-        if (!entry->in_window) continue;
+        if (!entry->in_window || model->is_pair[collective]) continue;
         double wait = gt_rank_entry_dur(entry) - transfer;
         w->seen[entry->rank]++;
         sum += wait;
@@ -206,7 +241,7 @@ static void add_waits(const gt_rank_model *model, size_t collective, gt_rank_sum
         /* Without the wait the collective would end earlier by that much, and as much less be exposed. */
         ranks[entry->rank].exposed_wait_ns += fmin((double)entry->exposed_ns, wait);
     }
-    if (last->in_window) w->last[last->rank]++;
+    if (last->in_window && !model->is_pair[collective]) w->last[last->rank]++;
     w->blame_ns[last->rank] += sum;
     w->all_ns += sum;
 }
@@ -232,6 +267,9 @@ static void carry_lateness(gt_rank_model *model, size_t rank)
             double longer_ns = before_ns > 0 ? fmax(0, entry->work_ns - before_ns - usual_ns) : 0;
             entry->late_ns = late_ns = fmax(late_ns, largest + longer_ns);
         }
+        /* What has nothing of its own to be late by is as late as what its rank did before it. */
+        bool has_own = !entry->follows_peers && !model->is_pair[entry->collective];
+        if (!has_own && !entry->is_of_class) entry->late_ns = late_ns = largest;
         largest = fmax(largest, late_ns);
         before_ns = entry->work_ns;
     }
@@ -240,8 +278,8 @@ static void carry_lateness(gt_rank_model *model, size_t rank)
 void gt_rank_late_compare(gt_rank_model *model, gt_rank_summary *ranks)
 {
     size_t most = model->rank_count;
-    for (size_t i = 0; i < model->class_count; i++) {
-        size_t count = model->class_begins[i + 1] - model->class_begins[i];
+    for (size_t i = 0; i < model->peers_count; i++) {
+        size_t count = model->peers_begins[i + 1] - model->peers_begins[i];
         if (count > most) most = count;
     }
     gt_rank_value *values = gt_alloc((most + 1) * sizeof *values);
@@ -249,10 +287,10 @@ void gt_rank_late_compare(gt_rank_model *model, gt_rank_summary *ranks)
     for (size_t c = 0; c < model->count; c++) compare_entries(model, c, ranks, values);
     size_t *collectives = gt_alloc_zero(model->class_count + 1, sizeof *collectives);
     for (size_t c = 0; c < model->count; c++) collectives[model->class_of[c]]++;
-    for (size_t i = 0; i < model->class_count; i++) {
-        peers p = {model, &model->class_entries[model->class_begins[i]],
-                   model->class_begins[i + 1] - model->class_begins[i]};
-        if (collectives[i] > 1) compare_peers(&p, ranks, values, classes);
+    for (size_t i = 0; i < model->peers_count; i++) {
+        peers p = {model, &model->peers[model->peers_begins[i]],
+                   model->peers_begins[i + 1] - model->peers_begins[i]};
+        compare_peers(&p, collectives[model->class_of[peer(&p, 0)->collective]] == 1, ranks, values, classes);
     }
     gt_free(collectives);
     gt_free(classes);
@@ -391,34 +429,66 @@ static double *find_additions(const gt_rank_model *model, entry_time *time_of)
     return additions;
 }
 
-/* Adds the square of the spread of entries `begin` to `end` - 1 to the sum of each of their ranks. */
-static void add_squares(const gt_rank_entry *entries, const double *additions, size_t count,
+/* Works that vary around the same time: those before a collective, or, of pipelines, those of one class and
+ * stage. */
+typedef struct alike_works {
+    const uint32_t *peers; /* places of entries; NULL: those from `begin` on */
+    size_t begin, count;
+} alike_works;
+
+static size_t alike_count(const gt_rank_model *model)
+{
+    return model->stage_count > 1 ? model->peers_count : model->count;
+}
+
+static alike_works alike_at(const gt_rank_model *model, size_t i)
+{
+    if (model->stage_count == 1)
+        return (alike_works){.begin = model->begins[i], .count = model->begins[i + 1] - model->begins[i]};
+    size_t begin = model->peers_begins[i];
+    return (alike_works){.peers = &model->peers[begin], .count = model->peers_begins[i + 1] - begin};
+}
+
+static size_t alike_entry(const alike_works *alike, size_t i)
+{
+    return alike->peers ? alike->peers[i] : alike->begin + i;
+}
+
+/* Adds the square of the spread of works to the sum of each of their ranks. */
+static void add_squares(const gt_rank_model *model, const alike_works *alike, const double *additions,
                         const gt_rank_summary *ranks, gt_rank_value *values, double *squares)
 {
     size_t found = 0;
-    for (size_t i = 0; i < count; i++)
-        if (!isnan(additions[i]))
-            values[found++] = (gt_rank_value){ranks[entries[i].rank].node, additions[i]};
+    for (size_t i = 0; i < alike->count; i++) {
+        size_t at = alike_entry(alike, i);
+        if (!isnan(additions[at]))
+            values[found++] = (gt_rank_value){ranks[model->entries[at].rank].node, additions[at]};
+    }
     if (found < 2) return;
     double spread = spread_of(values, found);
-    for (size_t i = 0; i < count; i++)
-        if (!isnan(additions[i])) squares[entries[i].rank] += spread * spread;
+    for (size_t i = 0; i < alike->count; i++) {
+        size_t at = alike_entry(alike, i);
+        if (!isnan(additions[at])) squares[model->entries[at].rank] += spread * spread;
+    }
 }
 
 /* The standard deviation of the lateness of a rank per step, from that of its works. */
-static double spread_of_works(const gt_rank_model *model, const gt_rank_summary *ranks, gt_rank_value *values)
+static double spread_of_works(const gt_rank_model *model, const gt_rank_summary *ranks)
 {
+    gt_rank_value *values = gt_alloc((model->begins[model->count] + 1) * sizeof *values);
     double *additions = find_additions(model, late_ns_of);
     double *squares = gt_alloc_zero(model->rank_count + 1, sizeof *squares);
     size_t known = 0;
-    for (size_t c = 0; c < model->count; c++)
-        add_squares(&model->entries[model->begins[c]], &additions[model->begins[c]],
-                    model->begins[c + 1] - model->begins[c], ranks, values, squares);
+    for (size_t k = 0; k < alike_count(model); k++) {
+        alike_works alike = alike_at(model, k);
+        add_squares(model, &alike, additions, ranks, values, squares);
+    }
     for (size_t r = 0; r < model->rank_count; r++)
         if (ranks[r].known) squares[known++] = sqrt(squares[r]) / model->steps[r];
     double spread = gt_rank_median(squares, known);
     gt_free(additions);
     gt_free(squares);
+    gt_free(values);
     return spread;
 }
 
@@ -435,18 +505,22 @@ static own_work *compare_works(const gt_rank_model *model)
 {
     double *works = find_additions(model, compared_ns_of);
     own_work *compared = gt_alloc((model->begins[model->count] + 1) * sizeof *compared);
-    for (size_t c = 0; c < model->count; c++) {
+    for (size_t k = 0; k < alike_count(model); k++) {
+        alike_works alike = alike_at(model, k);
         double sum = 0, count = 0;
-        for (size_t i = model->begins[c]; i < model->begins[c + 1]; i++) {
-            compared[i] = (own_work){NAN, NAN};
-            if (isnan(works[i])) continue;
-            sum += works[i];
+        for (size_t i = 0; i < alike.count; i++) {
+            size_t at = alike_entry(&alike, i);
+            compared[at] = (own_work){NAN, NAN};
+            if (isnan(works[at])) continue;
+            sum += works[at];
             count++;
         }
-        for (size_t i = model->begins[c]; count > 1 && i < model->begins[c + 1]; i++)
-            if (!isnan(works[i]))
-                compared[i] =
-                    (own_work){sqrt(count / (count - 1)) * (works[i] - sum / count), fmax(0, sum / count)};
+        for (size_t i = 0; count > 1 && i < alike.count; i++) {
+            size_t at = alike_entry(&alike, i);
+            if (!isnan(works[at]))
+                compared[at] =
+                    (own_work){sqrt(count / (count - 1)) * (works[at] - sum / count), fmax(0, sum / count)};
+        }
     }
     gt_free(works);
     return compared;
@@ -572,7 +646,7 @@ double gt_rank_least_late(const gt_rank_model *model, const gt_rank_summary *ran
     for (size_t r = 0; r < model->rank_count; r++)
         if (ranks[r].known) values[known++] = (gt_rank_value){ranks[r].node, gt_rank_late_ns(model, r)};
     double of_sums = known ? spread_of(values, known) : 0;
-    double spread = spread_of_works(model, ranks, values);
+    double spread = spread_of_works(model, ranks);
     gt_free(values);
     double chance = fmax((3 + sqrt(2 * log((double)(known + 1)))) * spread, 3 * of_sums);
     chance = fmin(chance, fmax(least_late_of_own(model, ranks), LEAST_OF_OWN * step_ns));

@@ -12,19 +12,22 @@
  * the same size hardly differ. If traffic of others disturbs the network, they do. So a smaller difference
  * counts if transfer times are even.
  *
- * Messages below 1 MiB are left out: their time is mostly latency. */
+ * Messages below 1 MiB are left out: their time is mostly latency. A send and its receive are compared as a
+ * group of two ranks. */
 #include "findings/ranks/find.h"
 
 #include "schema/columns.h"
 
 static const double LEAST_BYTES = 1 << 20, LEAST_BYTES_OF_GPU = 32 << 20; /* per link */
+static const double LEAST_BYTES_OF_SEND = 8 << 20;                        /* instead of the latter */
 static const double SLOWER_THAN_GROUPS = 1.25, SLOWER_THAN_TIMES = 1.5, SLOWER_THAN_GPU = 1.25;
 static const double SLOWER_IF_EVEN = 1.07, EVEN = 0.03; /* median deviation from the median */
 enum { LEAST_TIMES = 8 };
 
 /* What the bus bandwidth (nccl-tests) of a large all-reduce is in the usual servers: eight GPUs per node with
  * one network card each, 400 Gbit/s (47 GB/s in practice) or 200 Gbit/s, and 80 % of that for messages of
- * some ten MiB. */
+ * some ten MiB. A group that has fewer ranks on a node has fewer cards. */
+enum { USUAL_CARDS = 8 };
 static const struct {
     const char *name; /* part of the device's name */
     double gbps;
@@ -42,11 +45,20 @@ typedef struct kinds {
     double *bytes; /* by collective: that each link carries */
 } kinds;
 
-static bool on_one_node(const gt_rank_model *model, size_t c, const size_t *node_of)
+/* Ranks of a node have numbers that follow each other. */
+static size_t node_count(const gt_rank_model *model, size_t c, const size_t *node_of)
 {
+    size_t count = 1;
     for (size_t i = model->begins[c] + 1; i < model->begins[c + 1]; i++)
-        if (node_of[model->entries[i].rank] != node_of[model->entries[i - 1].rank]) return false;
-    return true;
+        count += node_of[model->entries[i].rank] != node_of[model->entries[i - 1].rank];
+    return count;
+}
+
+/* The bytes that each link carries; NAN if they are unknown. */
+static double link_bytes(const gt_rank_model *model, const gt_table *events, size_t c)
+{
+    if (!model->is_pair[c]) return gt_collective_link_bytes(events, model->rows[c]);
+    return gt_column_number(gt_table_column(events, GT_COL_IN_MSG_SIZE_MB), model->rows[c]) * 1048576.0;
 }
 
 static uint32_t text_at(const gt_table *events, gt_col name, uint32_t row)
@@ -59,7 +71,7 @@ static uint32_t text_at(const gt_table *events, gt_col name, uint32_t row)
 static bool is_whole(const gt_rank_model *model, const gt_table *events, size_t c)
 {
     double size = gt_column_number(gt_table_column(events, GT_COL_GROUP_SIZE), model->rows[c]);
-    return !(size > (double)(model->begins[c + 1] - model->begins[c]));
+    return model->is_pair[c] || !(size > (double)(model->begins[c + 1] - model->begins[c]));
 }
 
 static uint32_t id_of(gt_map *map, uint64_t a, uint64_t b, size_t *count)
@@ -80,17 +92,19 @@ static kinds find_kinds(const gt_rank_model *model, const gt_ranks_input *input,
     size_t size_count = 0;
     for (size_t c = 0; c < model->count; c++) {
         uint32_t row = model->rows[c];
-        k.bytes[c] = gt_collective_link_bytes(events, row);
+        k.bytes[c] = link_bytes(model, events, c);
         k.kind_of[c] = k.group_of[c] = GT_NONE;
         if (!(k.bytes[c] >= LEAST_BYTES && k.bytes[c] < 1e18) || !is_whole(model, events, c)) continue;
         uint64_t names =
             (uint64_t)text_at(events, GT_COL_COLLECTIVE_NAME, row) << 32 | text_at(events, GT_COL_DTYPE, row);
         uint64_t ranks = model->begins[c + 1] - model->begins[c];
         uint32_t size = id_of(&sizes, names, (uint64_t)k.bytes[c], &size_count);
-        k.kind_of[c] = id_of(&maps, size, ranks << 1 | on_one_node(model, c, node_of), &k.kind_count);
+        k.kind_of[c] = id_of(&maps, size, ranks << 1 | (node_count(model, c, node_of) == 1), &k.kind_count);
         uint32_t group = text_at(events, GT_COL_PROCESS_GROUP_RANKS, row);
         if (group == GT_STR_NONE) group = text_at(events, GT_COL_PROCESS_GROUP_NAME, row);
-        k.group_of[c] = id_of(&groups, k.kind_of[c], group, &k.group_count);
+        const gt_rank_entry *pair = &model->entries[model->begins[c]];
+        uint64_t members = model->is_pair[c] ? (uint64_t)pair[0].rank << 32 | pair[1].rank : group;
+        k.group_of[c] = id_of(&groups, k.kind_of[c], members, &k.group_count);
         k.kind_of_group[k.group_of[c]] = k.kind_of[c];
     }
     gt_map_free(&sizes);
@@ -193,15 +207,38 @@ static bool *find_even(const gt_rank_model *model, const kinds *k)
     return is_even;
 }
 
-/* With a known bandwidth: `expected_gbps`, or if that is 0, the usual one of the GPU. */
-static void compare_known(const gt_rank_model *model, const gt_ranks_input *input, const kinds *k,
-                          double expected_gbps, comparison *to)
+/* The largest number of ranks on one node. */
+static size_t ranks_per_node(const gt_rank_model *model, const size_t *node_of)
 {
+    size_t *counts = gt_alloc_zero(model->rank_count + 1, sizeof *counts), most = 1;
+    for (size_t r = 0; r < model->rank_count; r++)
+        if (gt_rank_entry_count(model, r) && ++counts[node_of[r]] > most) most = counts[node_of[r]];
+    gt_free(counts);
+    return most;
+}
+
+/* The part of the network cards of a node that a group has. Within a node it needs none of them. */
+static double part_of_cards(const gt_rank_model *model, size_t c, const size_t *node_of, size_t per_node)
+{
+    size_t nodes = node_count(model, c, node_of);
+    double ranks = (double)(model->begins[c + 1] - model->begins[c]) / (double)nodes;
+    return nodes == 1 ? 1 : ranks == 1 ? 1.0 / USUAL_CARDS : fmin(1, ranks / (double)per_node);
+}
+
+/* With a known bandwidth: `expected_gbps`, or if that is 0, the usual one of the GPU. A transfer between two
+ * ranks of a node does not use all links between them, so that it is not known how fast it should be. */
+static void compare_known(const gt_rank_model *model, const gt_ranks_input *input, const kinds *k,
+                          const size_t *node_of, double expected_gbps, comparison *to)
+{
+    size_t per_node = ranks_per_node(model, node_of);
     bool *is_even = find_even(model, k);
     to->confidence = expected_gbps > 0 ? GT_CONFIDENCE_HIGH : GT_CONFIDENCE_MEDIUM;
     for (size_t c = 0; c < model->count; c++) {
-        if (k->kind_of[c] == GT_NONE || k->bytes[c] < LEAST_BYTES_OF_GPU) continue;
+        double least_bytes = model->is_pair[c] ? LEAST_BYTES_OF_SEND : LEAST_BYTES_OF_GPU;
+        if (k->kind_of[c] == GT_NONE || k->bytes[c] < least_bytes) continue;
+        if (model->is_pair[c] && node_count(model, c, node_of) == 1) continue;
         double gbps = expected_gbps > 0 ? expected_gbps : usual_gbps_of(model, input, c);
+        gbps *= part_of_cards(model, c, node_of, per_node);
         double usual_ns = k->bytes[c] / gbps; /* GB/s are bytes per ns */
         double least = is_even[k->group_of[c]] ? SLOWER_IF_EVEN : SLOWER_THAN_GPU;
         if (model->transfer_ns[c] > least * usual_ns) set_usual(model, to, c, usual_ns);
@@ -273,7 +310,7 @@ bool gt_slow_links_find(const gt_rank_model *model, const gt_ranks_input *input,
         if (i == TIMES) compare_times(model, &k, &to);
         /* Whoever says what to expect does not want to know what others have. */
         if (i == (input->expected_bus_gbps > 0 ? EXPECTED : GPU))
-            compare_known(model, input, &k, input->expected_bus_gbps, &to);
+            compare_known(model, input, &k, repaired->node_of, input->expected_bus_gbps, &to);
         double gain_ns = to.excess_ns > 0 ? find_gain(model, repaired, to.transfer_ns) : 0;
         if (gain_ns >= least_ns && gain_ns > 0) {
             describe(model, input, &k, &to, found);

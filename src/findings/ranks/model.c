@@ -1,7 +1,7 @@
 /* Makes the model from the collectives that were matched over the ranks and the facts of each rank: which
  * collectives there are, in which order, by how much clocks differ, what the work before each waited for, and
  * which collectives are at the same place of the program. Which part of them is measured is in run.c. */
-#include "findings/ranks/model.h"
+#include "findings/ranks/meet.h"
 
 #include "schema/columns.h"
 
@@ -35,14 +35,13 @@ static void mark_rows(gt_model_maker *m)
     }
 }
 
-static void add_collective(gt_model_maker *m, uint32_t collective)
+static void add_collective(gt_model_maker *m, const uint32_t *rows, size_t count, bool is_pair)
 {
-    const gt_collective_matches *matches = m->input->sync->matches;
     gt_rank_model *model = m->model;
-    const int64_t *ranks = gt_table_column(matches->events, GT_COL_RANK)->ints;
+    const int64_t *ranks = gt_table_column(m->input->sync->matches->events, GT_COL_RANK)->ints;
     size_t begin = model->begins[model->count], at = begin;
-    for (size_t i = matches->begins[collective]; i < matches->begins[collective + 1]; i++) {
-        uint32_t row = matches->rows[i];
+    for (size_t i = 0; i < count; i++) {
+        uint32_t row = rows[i];
         if (m->entry_of_row[row] == GT_NONE) continue;
         uint32_t rank = (uint32_t)ranks[row];
         model->entries[at] = (gt_rank_entry){.rank = rank,
@@ -57,21 +56,27 @@ static void add_collective(gt_model_maker *m, uint32_t collective)
     if (at - begin < 2) return; /* no other rank to wait for */
     for (size_t i = begin; i < at; i++)
         m->entry_of_row[m->first_rows[model->entries[i].rank] + model->entries[i].number] = (uint32_t)i;
+    model->is_pair[model->count] = is_pair;
     model->count++;
     model->begins[model->count] = at;
 }
 
 static void add_entries(gt_model_maker *m)
 {
-    const gt_collective_sync *sync = m->input->sync;
     gt_rank_model *model = m->model;
-    size_t rows = sync->matches->events->row_count;
-    model->begins = gt_alloc_zero(sync->count + 1, sizeof *model->begins);
+    size_t rows = m->input->sync->matches->events->row_count;
+    gt_meetings meetings = gt_maker_find_meetings(m);
+    model->begins = gt_alloc_zero(meetings.count + 1, sizeof *model->begins);
     model->entries = gt_alloc(rows * sizeof *model->entries);
-    model->transfer_ns = gt_alloc(sync->count * sizeof *model->transfer_ns);
-    model->rows = gt_alloc(sync->count * sizeof *model->rows);
+    model->transfer_ns = gt_alloc(meetings.count * sizeof *model->transfer_ns);
+    model->rows = gt_alloc(meetings.count * sizeof *model->rows);
+    model->is_pair = gt_alloc(meetings.count * sizeof *model->is_pair);
     mark_rows(m);
-    for (size_t i = 0; i < sync->count; i++) add_collective(m, sync->collectives[i]);
+    for (size_t i = 0; i < meetings.count; i++) {
+        size_t begin = i ? meetings.ends[i - 1] : 0;
+        add_collective(m, &meetings.rows[begin], meetings.ends[i] - begin, i >= meetings.collectives);
+    }
+    gt_meetings_free(&meetings);
     for (size_t i = 0; i < rows; i++)
         if (m->entry_of_row[i] == MARKED) m->entry_of_row[i] = GT_NONE;
 }
@@ -173,49 +178,6 @@ static void find_transfers(gt_rank_model *model)
     }
 }
 
-/* ---- in which order collectives can be run ---- */
-
-/* A collective can be run when it is the next one of all its ranks. If ranks contradict each other, the first
- * one that is left is run. */
-static void order_collectives(gt_rank_model *model)
-{
-    size_t *next = gt_alloc((model->rank_count + 1) * sizeof *next);
-    size_t *waiting = gt_alloc_zero(model->count, sizeof *waiting); /* ranks whose next one it is */
-    bool *done = gt_alloc_zero(model->count, sizeof *done);
-    size_t count = 0, run = 0, first_left = 0;
-    model->order = gt_alloc(model->count * sizeof *model->order);
-    for (size_t r = 0; r < model->rank_count; r++) {
-        next[r] = model->rank_begins[r];
-        if (next[r] < model->rank_begins[r + 1]) waiting[model->rank_collectives[next[r]]]++;
-    }
-    for (size_t c = 0; c < model->count; c++)
-        if (waiting[c] == model->begins[c + 1] - model->begins[c]) model->order[count++] = (uint32_t)c;
-    while (run < model->count) {
-        if (run == count) {
-            while (done[first_left]) first_left++;
-            model->order[count++] = (uint32_t)first_left;
-        }
-        uint32_t c = model->order[run++];
-        done[c] = true;
-        for (size_t i = model->begins[c]; i < model->begins[c + 1]; i++) {
-            uint32_t rank = model->entries[i].rank;
-            size_t end = model->rank_begins[rank + 1];
-            bool moved = false;
-            while (next[rank] < end && done[model->rank_collectives[next[rank]]]) {
-                next[rank]++;
-                moved = true;
-            }
-            if (!moved || next[rank] == end) continue;
-            uint32_t ahead = model->rank_collectives[next[rank]];
-            if (++waiting[ahead] == model->begins[ahead + 1] - model->begins[ahead])
-                model->order[count++] = ahead;
-        }
-    }
-    gt_free(next);
-    gt_free(waiting);
-    gt_free(done);
-}
-
 /* ---- one clock ---- */
 
 /* Shortens the path. */
@@ -239,15 +201,13 @@ uint32_t gt_maker_leader(gt_model_maker *m, uint32_t rank, double *offset)
     return top;
 }
 
-/* Ranks leave a collective at the same time. The first collective that two ranks share decides. */
-static void align_clocks(gt_model_maker *m)
+/* Ranks leave a collective at the same time. The first one that two ranks share decides; sends and receives
+ * only connect ranks that no collective connects. */
+static void align_by(gt_model_maker *m, bool pairs)
 {
     gt_rank_model *model = m->model;
-    m->leaders = gt_alloc(model->rank_count * sizeof *m->leaders);
-    m->offsets_ns = gt_alloc_zero(model->rank_count, sizeof *m->offsets_ns);
-    for (size_t r = 0; r < model->rank_count; r++) m->leaders[r] = (uint32_t)r;
-    for (size_t k = 0; k < model->count; k++) {
-        size_t c = model->order[k];
+    for (size_t c = 0; c < model->count; c++) {
+        if (model->is_pair[c] != pairs) continue;
         const gt_rank_entry *first = &model->entries[model->begins[c]];
         double first_end = (double)first->end_ns, first_offset;
         for (size_t i = model->begins[c] + 1; i < model->begins[c + 1]; i++) {
@@ -262,6 +222,16 @@ static void align_clocks(gt_model_maker *m)
     }
 }
 
+static void align_clocks(gt_model_maker *m)
+{
+    gt_rank_model *model = m->model;
+    m->leaders = gt_alloc(model->rank_count * sizeof *m->leaders);
+    m->offsets_ns = gt_alloc_zero(model->rank_count, sizeof *m->offsets_ns);
+    for (size_t r = 0; r < model->rank_count; r++) m->leaders[r] = (uint32_t)r;
+    align_by(m, false);
+    align_by(m, true);
+}
+
 static void find_components(gt_model_maker *m)
 {
     gt_rank_model *model = m->model;
@@ -272,13 +242,20 @@ static void find_components(gt_model_maker *m)
             model->rank_begins[r] == model->rank_begins[r + 1] ? GT_NONE : gt_maker_leader(m, r, &unused);
 }
 
-/* ---- bases ---- */
+/* ---- in which order collectives can be run ---- */
 
-/* What did the work before a collective wait for? Each rank's trace says it for its own collectives
- * (facts.c); here the ranks are put together, because chance can deceive one of them. */
+/* A collective and when it ended, on the common clock. */
+typedef struct ended {
+    double ns;
+    uint32_t collective;
+} ended;
 
-/* Ops that begin so much earlier than a collective ends may be inexact times of the profiler. */
-static const double CHANCE_NS = 20e3;
+static int by_end(const void *a, const void *b)
+{
+    const ended *x = a, *y = b;
+    if (x->ns != y->ns) return x->ns < y->ns ? -1 : 1;
+    return (x->collective > y->collective) - (x->collective < y->collective);
+}
 
 uint32_t gt_maker_base(const gt_model_maker *m, uint32_t rank, uint32_t number)
 {
@@ -289,6 +266,77 @@ uint32_t gt_maker_base(const gt_model_maker *m, uint32_t rank, uint32_t number)
         number = facts->collectives[number].base;
     }
     return GT_NONE;
+}
+
+/* One that is to be run once what its entries wait for has been. */
+typedef struct pending {
+    uint32_t collective;
+    size_t next; /* the half entry that is looked at next: what is before it on its stream, or its base */
+} pending;
+
+/* What a half entry waits for; GT_NONE: nothing. */
+static uint32_t awaited(const gt_model_maker *m, size_t half)
+{
+    const gt_rank_entry *entry = &m->model->entries[half / 2];
+    return half % 2 ? entry->previous : gt_maker_base(m, entry->rank, entry->base);
+}
+
+/* In order of their ends, but each after those that it waits for: clocks are not exact. */
+static void order_collectives(gt_model_maker *m)
+{
+    enum { NEW, PENDING, DONE };
+    gt_rank_model *model = m->model;
+    ended *ends = gt_alloc((model->count + 1) * sizeof *ends);
+    pending *stack = gt_alloc((model->count + 1) * sizeof *stack);
+    uint8_t *states = gt_alloc_zero(model->count + 1, sizeof *states);
+    size_t done = 0, depth = 0;
+    model->order = gt_alloc(model->count * sizeof *model->order);
+    for (size_t c = 0; c < model->count; c++) {
+        ends[c] = (ended){.collective = (uint32_t)c};
+        for (size_t i = model->begins[c]; i < model->begins[c + 1]; i++) {
+            double offset;
+            gt_maker_leader(m, model->entries[i].rank, &offset);
+            ends[c].ns += ((double)model->entries[i].end_ns + offset) /
+                          (double)(model->begins[c + 1] - model->begins[c]);
+        }
+    }
+    if (model->count) qsort(ends, model->count, sizeof *ends, by_end);
+    for (size_t k = 0; k < model->count; k++) {
+        uint32_t c = ends[k].collective;
+        if (states[c] == NEW) stack[depth++] = (pending){c, 2 * model->begins[c]};
+        while (depth) {
+            pending *top = &stack[depth - 1];
+            states[top->collective] = PENDING;
+            if (top->next == 2 * model->begins[top->collective + 1]) {
+                states[top->collective] = DONE;
+                model->order[done++] = top->collective;
+                depth--;
+                continue;
+            }
+            uint32_t first = awaited(m, top->next++);
+            if (first != GT_NONE && states[first] == NEW)
+                stack[depth++] = (pending){first, 2 * model->begins[first]};
+        }
+    }
+    gt_free(ends);
+    gt_free(stack);
+    gt_free(states);
+}
+
+/* ---- bases ---- */
+
+/* What did the work before a collective wait for? Each rank's trace says it for its own collectives
+ * (facts.c); here the ranks are put together, because chance can deceive one of them. */
+
+/* Ops that begin so much earlier than a collective ends may be inexact times of the profiler. */
+static const double CHANCE_NS = 20e3;
+
+bool gt_rank_is_of_stage(const gt_rank_model *model, size_t collective)
+{
+    uint32_t stage = model->stage_of[model->entries[model->begins[collective]].rank];
+    for (size_t i = model->begins[collective] + 1; i < model->begins[collective + 1]; i++)
+        if (model->stage_of[model->entries[i].rank] != stage) return false;
+    return !model->is_pair[collective];
 }
 
 const gt_rank_entry *gt_rank_entry_of(const gt_rank_model *model, uint32_t collective, uint32_t rank)
@@ -353,7 +401,7 @@ static uint32_t base_of_late(const gt_rank_model *model, const uint32_t *chosen,
 /* Ranks run the same program, so they have the same base; where one seems to have another, chance decided: an
  * op began just when a collective ended. A base for which ranks did not wait is chance, too: then it is that
  * of the supposed base. Ranks that are not in that collective, because they are in another group, keep their
- * own. */
+ * own, and so do all ranks of a collective of several stages. */
 static void choose_bases(gt_model_maker *m, const uint32_t *places)
 {
     gt_rank_model *model = m->model;
@@ -366,14 +414,15 @@ static void choose_bases(gt_model_maker *m, const uint32_t *places)
             bases[i] = gt_maker_base(m, entry->rank, entry->base);
             entry->base = entry->reference = bases[i];
         }
-        uint32_t usual = gt_most_frequent_index(bases, count);
+        bool alike = gt_rank_is_of_stage(model, c);
+        uint32_t usual = alike ? gt_most_frequent_index(bases, count) : GT_NONE;
         while (usual != GT_NONE && places[usual] < places[c] && is_impossible(model, c, usual))
             usual = chosen[usual];
         chosen[c] = usual;
         for (size_t i = begin; i < begin + count; i++) {
             gt_rank_entry *entry = &model->entries[i];
             uint32_t own = entry->base;
-            if (usual == GT_NONE || gt_rank_entry_of(model, usual, entry->rank))
+            if (alike && (usual == GT_NONE || gt_rank_entry_of(model, usual, entry->rank)))
                 entry->base = entry->reference = usual;
             if (own == GT_NONE || (entry->base != GT_NONE && places[own] < places[entry->base]))
                 entry->base = base_of_late(model, chosen, places, entry, own);
@@ -400,7 +449,8 @@ static void choose_bases(gt_model_maker *m, const uint32_t *places)
  *
  * If both ranks of a pair are slow, neither is later than the other; only another pair shows that. So works
  * are compared over all collectives of a class: those of groups that are the same one of their ranks' groups,
- * in order of their first use, at the same position in the group, with as many ranks and as much data. */
+ * in order of their first use, at the same position in the group, with as many ranks and as much data. Of
+ * these, only ranks of one stage of a pipeline do the same work. */
 
 /* By collective: which one of the groups of its first rank is it? */
 static uint32_t *find_ordinals(const gt_rank_model *model, const uint32_t *groups, const int64_t *ranks)
@@ -426,18 +476,25 @@ static uint32_t id_of(gt_map *map, uint64_t a, uint64_t b)
     return *id;
 }
 
-/* Entries by class: those of collectives in order. */
-static void list_entries(gt_rank_model *model)
+/* Entries by class and stage: those of collectives in order. */
+static void list_peers(gt_rank_model *model)
 {
-    size_t *begins = gt_alloc_zero(model->class_count + 2, sizeof *begins);
-    for (size_t c = 0; c < model->count; c++)
-        begins[model->class_of[c] + 2] += model->begins[c + 1] - model->begins[c];
-    for (size_t i = 2; i < model->class_count + 2; i++) begins[i] += begins[i - 1];
-    model->class_entries = gt_alloc((model->begins[model->count] + 1) * sizeof *model->class_entries);
-    for (size_t c = 0; c < model->count; c++)
-        for (size_t i = model->begins[c]; i < model->begins[c + 1]; i++)
-            model->class_entries[begins[model->class_of[c] + 1]++] = (uint32_t)i;
-    model->class_begins = begins;
+    size_t count = model->begins[model->count];
+    uint32_t *list_of = gt_alloc((count + 1) * sizeof *list_of);
+    gt_map lists = {0};
+    for (size_t i = 0; i < count; i++) {
+        const gt_rank_entry *entry = &model->entries[i];
+        list_of[i] = id_of(&lists, model->class_of[entry->collective], model->stage_of[entry->rank]);
+    }
+    model->peers_count = lists.count;
+    size_t *begins = gt_alloc_zero(lists.count + 2, sizeof *begins);
+    for (size_t i = 0; i < count; i++) begins[list_of[i] + 2]++;
+    for (size_t i = 2; i < lists.count + 2; i++) begins[i] += begins[i - 1];
+    model->peers = gt_alloc((count + 1) * sizeof *model->peers);
+    for (size_t i = 0; i < count; i++) model->peers[begins[list_of[i] + 1]++] = (uint32_t)i;
+    model->peers_begins = begins;
+    gt_map_free(&lists);
+    gt_free(list_of);
 }
 
 static void find_classes(gt_model_maker *m)
@@ -457,11 +514,12 @@ static void find_classes(gt_model_maker *m)
         double bytes = gt_column_number(sizes, row) * 1048576;
         uint32_t kind = id_of(&kinds, names[row], bytes >= 0 && bytes < 1e18 ? (uint64_t)bytes : 0);
         uint32_t place = id_of(&places, (uint64_t)positions[row], ordinals[c]);
-        model->class_of[c] =
-            id_of(&classes, (uint64_t)kind << 32 | place, model->begins[c + 1] - model->begins[c]);
+        uint64_t stage = gt_rank_is_of_stage(model, c) ? model->stage_of[ranks[row]] + 1 : 0;
+        model->class_of[c] = id_of(&classes, (uint64_t)kind << 32 | place,
+                                   stage << 32 | (model->begins[c + 1] - model->begins[c]));
     }
     model->class_count = classes.count;
-    list_entries(model);
+    list_peers(model);
     gt_free(ordinals);
     gt_map_free(&kinds);
     gt_map_free(&places);
@@ -480,10 +538,10 @@ gt_rank_model *gt_rank_model_new(const gt_ranks_input *input)
     add_entries(&m);
     order_in_ranks(&m);
     find_transfers(model);
-    order_collectives(model);
+    align_clocks(&m);
+    order_collectives(&m);
     uint32_t *places = gt_alloc(model->count * sizeof *places); /* by collective: its place in the order */
     for (size_t i = 0; i < model->count; i++) places[model->order[i]] = (uint32_t)i;
-    align_clocks(&m);
     choose_bases(&m, places);
     gt_maker_find_windows(&m);
     find_classes(&m);
@@ -505,8 +563,10 @@ void gt_rank_model_free(gt_rank_model *model)
     gt_free(model->rows);
     gt_free(model->component);
     gt_free(model->class_of);
-    gt_free(model->class_begins);
-    gt_free(model->class_entries);
+    gt_free(model->peers_begins);
+    gt_free(model->peers);
+    gt_free(model->is_pair);
+    gt_free(model->stage_of);
     gt_free(model->rank_begins);
     gt_free(model->rank_entries);
     gt_free(model->rank_collectives);

@@ -36,6 +36,7 @@ typedef struct gt_rank_entry {
     bool is_measured;                               /* it is in the window that is run */
     bool compared;                                  /* late_ns is known */
     bool is_of_class;   /* it was compared over its class, from the end of the base on */
+    bool follows_peers; /* its base is another one, but it is as soon after theirs as they are */
     double work_ns;     /* from the end of the base until it was ready; without base, its ready time on the
                            common clock */
     double compared_ns; /* the same from the end of the reference; without, from the tail that is put before
@@ -54,8 +55,13 @@ typedef struct gt_rank_model {
     uint32_t *rows;      /* by collective: the row of nccl_long of its first entry */
     uint32_t *class_of;  /* by collective: those of one class are at the same place of the program */
     size_t class_count;
-    size_t *class_begins; /* class i has entries class_entries[class_begins[i]] ... */
-    uint32_t *class_entries;
+    bool *is_pair;          /* by collective: a send and its receive */
+    uint32_t *stage_of;     /* by rank: its stage of a pipeline (meet.c); ranks of one do the same work */
+    size_t stage_count;     /* 1: there are no pipelines */
+    size_t pipeline_stages; /* the first ones, which follow each other; the others are of other ranks; 0 */
+    size_t *peers_begins;   /* list i of entries of one class and stage is peers[peers_begins[i]] ... */
+    uint32_t *peers;
+    size_t peers_count;
     size_t *rank_begins; /* by rank: entries in order of time are rank_entries[rank_begins[rank] ...] */
     uint32_t *rank_entries;
     uint32_t *rank_collectives; /* the collectives of these entries */
@@ -95,6 +101,8 @@ static inline gt_rank_entry *gt_rank_entry_at(const gt_rank_model *model, size_t
 }
 /* The entry of a rank in a collective; NULL if it has none. */
 const gt_rank_entry *gt_rank_entry_of(const gt_rank_model *model, uint32_t collective, uint32_t rank);
+/* Whether all its ranks do the same work: it is no send, and they are of one stage. */
+bool gt_rank_is_of_stage(const gt_rank_model *model, size_t collective);
 /* The most frequent one, of equally frequent ones the latest; GT_NONE only if more than half have none. Sorts
  * them. */
 uint32_t gt_most_frequent_index(uint32_t *indexes, size_t count);
@@ -107,6 +115,7 @@ typedef struct gt_rank_repair {
     const bool *nodes;         /* by node: the same for what all its ranks are late; NULL: none */
     const size_t *node_of;     /* by rank; needed with nodes */
     const double *transfer_ns; /* by collective; NULL: as recorded */
+    const double *work_factor; /* by rank: what its works are multiplied by; NULL: 1 */
 } gt_rank_repair;
 
 /* The first run, without repairs: the step time in ns. `unfelt_ns` becomes what this is more than the mean

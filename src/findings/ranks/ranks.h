@@ -50,7 +50,7 @@ typedef struct gt_rank_collective {
 /* All kernels of one name. */
 typedef struct gt_rank_kernel {
     uint32_t kernel, op; /* string ids of the facts; op: that launches it; may be GT_STR_NONE */
-    double ns;           /* per step */
+    double ns, count;    /* per step */
 } gt_rank_kernel;
 
 /* What decided when a collective was ready (chains.h). */
@@ -127,8 +127,9 @@ typedef struct gt_rank_facts {
     gt_interner *strings; /* owned */
     gt_rank_collective *collectives;
     size_t collective_count;
-    uint32_t *receivers; /* by collective: the rank that a send goes to; GT_NONE. NULL: all are GT_NONE */
-    size_t receiver_count;
+    uint32_t *peers; /* by collective: of a send or receive, the other rank (gt_peer_rank); GT_NONE. NULL: all
+                        are GT_NONE */
+    size_t peer_count;
     size_t steps;      /* in the window: times below are per step */
     bool has_steps;    /* the trace has marked steps */
     uint32_t end_base; /* the collective on whose end the op that ends the window waited; GT_NONE */
@@ -170,6 +171,17 @@ typedef struct gt_rank_facts {
     size_t served_comm_count, served_comm_capacity;
     char *device, *node; /* owned; "" if the trace does not say */
 } gt_rank_facts;
+
+/* What `peers` has of a kernel that sends to one rank, or receives from one. */
+enum { GT_PEER_RECEIVES = 1U << 30 };
+static inline uint32_t gt_peer_rank(uint32_t peer)
+{
+    return peer == GT_NONE ? GT_NONE : peer & ~(uint32_t)GT_PEER_RECEIVES;
+}
+static inline bool gt_peer_receives(uint32_t peer)
+{
+    return peer != GT_NONE && (peer & GT_PEER_RECEIVES) != 0;
+}
 
 /* A string of the facts; NULL for GT_STR_NONE. */
 static inline const char *gt_rank_text(const gt_rank_facts *facts, uint32_t id)

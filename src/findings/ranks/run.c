@@ -237,9 +237,9 @@ static double repaired_ns(const gt_rank_entry *entry, const gt_rank_repair *repa
 static double start_in_run(const gt_rank_model *model, const gt_rank_entry *entry,
                            const gt_rank_repair *repair, const double *ends)
 {
-    double ready = entry->base == GT_NONE ? model->begin_ns[entry->rank] + entry->compared_ns
-                                          : ends[entry->base] + entry->work_ns;
-    double start = ready - repaired_ns(entry, repair);
+    double from = entry->base == GT_NONE ? model->begin_ns[entry->rank] : ends[entry->base];
+    double work = (entry->base == GT_NONE ? entry->compared_ns : entry->work_ns) - repaired_ns(entry, repair);
+    double start = from + (repair->work_factor ? work * repair->work_factor[entry->rank] : work);
     if (entry->previous != GT_NONE) start = fmax(start, ends[entry->previous]);
     return start + entry->lag_ns;
 }
@@ -314,7 +314,7 @@ static double *run_collectives(const gt_rank_model *model, const gt_rank_repair 
             last = i;
         }
         ends[c] = latest + (repair->transfer_ns ? repair->transfer_ns[c] : model->transfer_ns[c]);
-        if (blame_ns && model->entries[last].is_measured)
+        if (blame_ns && !model->is_pair[c] && model->entries[last].is_measured)
             blame_ns[model->entries[last].rank] +=
                 latest * (double)(model->begins[c + 1] - model->begins[c]) - starts;
     }
@@ -413,10 +413,14 @@ static double most_common(const double *times, size_t count, double *sorted)
 /* From the first collective to the last one of as many ranks. */
 bool gt_rank_model_other_runs(const gt_rank_model *model, const gt_ranks_input *input, bool *has_rank)
 {
-    if (model->count < 2) return false;
-    size_t first = model->order[0], size = model->begins[first + 1] - model->begins[first],
+    size_t from_k = 0;
+    while (from_k < model->count && model->is_pair[model->order[from_k]]) from_k++;
+    if (from_k + 1 >= model->count) return false;
+    size_t first = model->order[from_k], size = model->begins[first + 1] - model->begins[first],
            k = model->count - 1;
-    while (k && model->begins[model->order[k] + 1] - model->begins[model->order[k]] != size) k--;
+    while (k > from_k && (model->is_pair[model->order[k]] ||
+                          model->begins[model->order[k] + 1] - model->begins[model->order[k]] != size))
+        k--;
     size_t last = model->order[k];
     double *times = gt_alloc(2 * size * sizeof *times), *sorted = times + size;
     for (size_t i = 0; i < size; i++) sorted[i] = collectives_of(model, input, first, i);

@@ -560,7 +560,8 @@ static double *find_weights(const gt_ranks_input *input, uint32_t *receivers)
         receivers[row] = GT_NO_UNIT;
         if (!facts || row - first >= facts->collective_count) continue;
         if (facts->collectives[row - first].in_window) weights[row] = 1 / (double)facts->steps;
-        if (facts->receivers) receivers[row] = facts->receivers[row - first];
+        uint32_t peer = facts->peers ? facts->peers[row - first] : GT_NONE;
+        if (peer != GT_NONE && !gt_peer_receives(peer)) receivers[row] = peer;
     }
     return weights;
 }

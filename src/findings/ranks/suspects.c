@@ -229,6 +229,25 @@ static size_t find_causes(const gt_rank_summary *ranks, const gt_kernel_times *t
     return c.count;
 }
 
+static gt_kernel_times *times_of(const gt_late_search *s, size_t rank)
+{
+    return s->times[s->model->stage_of[rank]];
+}
+
+/* Ranks are compared with those of their stage. */
+static void find_kernel_times(gt_late_search *s)
+{
+    size_t count = s->found->rank_count, stages = s->model->stage_count;
+    gt_rank_summary *ranks = gt_alloc((count + 1) * sizeof *ranks);
+    s->times = gt_alloc(stages * sizeof(gt_kernel_times *));
+    for (size_t stage = 0; stage < stages; stage++) {
+        memcpy(ranks, s->found->ranks, count * sizeof *ranks);
+        for (size_t r = 0; r < count; r++) ranks[r].known &= s->model->stage_of[r] == stage;
+        s->times[stage] = new_kernel_times(ranks, count);
+    }
+    gt_free(ranks);
+}
+
 static void find_differences(const gt_kernel_times *times, const gt_rank_facts *facts,
                              double differences[GT_RANK_DIFFERENCES])
 {
@@ -260,10 +279,12 @@ void gt_search_causes(const gt_late_search *s, gt_late_member *member)
     size_t count = s->found->rank_count;
     double least = fmax(0.05 * member->late_ns, 0.001 * s->found->step_ns);
     gt_rank_summary *ranks = gt_alloc((count + 1) * sizeof *ranks);
-    gt_kernel_times *times = s->times;
+    gt_kernel_times *times = times_of(s, member->rank);
     memcpy(ranks, s->found->ranks, count * sizeof *ranks);
     if (member->in_node) {
-        for (size_t r = 0; r < count; r++) ranks[r].known &= s->node_of[r] == s->node_of[member->rank];
+        for (size_t r = 0; r < count; r++)
+            ranks[r].known &= s->node_of[r] == s->node_of[member->rank] &&
+                              s->model->stage_of[r] == s->model->stage_of[member->rank];
         times = new_kernel_times(ranks, count);
     }
     member->cause_count = find_causes(ranks, times, member->rank, least, member->causes);
@@ -327,7 +348,7 @@ static size_t typical_rank(const gt_late_search *s, size_t node, double median)
 double gt_search_explained_ns(const gt_late_search *s, size_t rank, double differences[GT_RANK_DIFFERENCES])
 {
     double sum = 0;
-    find_differences(s->times, s->found->ranks[rank].facts, differences);
+    find_differences(times_of(s, rank), s->found->ranks[rank].facts, differences);
     for (size_t i = 0; i < GT_RANK_DIFFERENCES; i++) sum += fmax(0, differences[i]);
     return sum;
 }
@@ -419,9 +440,11 @@ void gt_search_suspects(gt_late_search *s)
 {
     gt_rank_findings *found = s->found;
     s->least_ns = gt_rank_least_late(s->model, found->ranks, found->step_ns);
-    find_fast(s);
-    s->times = new_kernel_times(found->ranks, found->rank_count);
-    s->usual_launch_ns = s->times->usual_launch_ns;
+    if (s->model->stage_count == 1) find_fast(s);
+    find_kernel_times(s);
+    gt_rank_value *launches = gt_alloc((found->rank_count + 1) * sizeof *launches);
+    s->usual_launch_ns = usual_of(found->ranks, found->rank_count, launch_of, 0, launches);
+    gt_free(launches);
     double *values = gt_alloc((found->rank_count + 1) * sizeof *values);
     if (found->nodes_known && found->node_count > 1)
         for (size_t n = 0; n < found->node_count; n++) suspect_node(s, n, s->least_ns, values);

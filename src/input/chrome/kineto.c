@@ -47,6 +47,7 @@ const gt_field gt_kineto_fields[GT_EVENT_COLUMNS] = {
     [GT_EVENT_IN_SPLIT] = {"args/In split size", GT_FIELD_JSON, false},
     [GT_EVENT_OUT_SPLIT] = {"args/Out split size", GT_FIELD_JSON, false},
     [GT_EVENT_RECEIVER] = {"args/Dst Rank", GT_FIELD_INT, false},
+    [GT_EVENT_SENDER] = {"args/Src Rank", GT_FIELD_INT, false},
     [GT_EVENT_KERNEL_FILE] = {"args/kernel_file", GT_FIELD_STRING, false},
     [GT_EVENT_META_NAME] = {"args/name", GT_FIELD_STRING, false},
     [GT_EVENT_META_LABELS] = {"args/labels", GT_FIELD_STRING, false},
