@@ -293,7 +293,8 @@ gt_table *gt_collective_all2allv_summary(const gt_table *table, const gt_aggrega
 /* ---- heat map ----
  *
  * The split sizes of all exchanges, added up by sender and receiver. The i-th split size of a kernel goes to
- * the i-th rank of its process group; if the group's ranks are unknown, i itself counts as the receiver. */
+ * the i-th rank of its process group; if the group's ranks are unknown, i itself counts as the receiver.
+ * PyTorch counts rows of the first dimension. */
 
 enum { RANKS_MAX = 1024, RANKS_MANY = 256 };
 
@@ -330,10 +331,12 @@ static bool add_event(heatmap *map, const gt_table *events, size_t row, gt_int_l
     gt_int_list_read(splits, string_at(events, GT_COL_IN_SPLIT_SIZE, row));
     if (!splits->is_list || !bytes || (size == size && size != (double)splits->count)) return false;
     gt_int_list_read(group, string_at(events, GT_COL_PROCESS_GROUP_RANKS, row));
+    double elements = gt_column_number(gt_table_column(events, GT_COL_IN_MSG_NELEMS), row);
+    double row_bytes = bytes * gt_collective_split_elements(splits, elements);
     bool known = group->is_list && group->count == splits->count;
     int64_t from = gt_table_column(events, GT_COL_RANK)->ints[row];
     for (size_t i = 0; i < splits->count; i++)
-        add_bytes(map, from, known ? group->items[i] : (int64_t)i, (double)splits->items[i] * bytes);
+        add_bytes(map, from, known ? group->items[i] : (int64_t)i, (double)splits->items[i] * row_bytes);
     return true;
 }
 

@@ -467,6 +467,13 @@ void gt_int_list_read(gt_int_list *list, gt_str string)
     }
 }
 
+double gt_collective_split_elements(const gt_int_list *splits, double elements)
+{
+    double sum = 0;
+    for (size_t i = 0; i < splits->count; i++) sum += (double)splits->items[i];
+    return sum > 0 && elements > 0 && fmod(elements, sum) == 0 ? elements / sum : 1;
+}
+
 void gt_int_list_free(gt_int_list *list)
 {
     gt_free(list->items);

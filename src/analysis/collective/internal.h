@@ -93,3 +93,6 @@ typedef struct gt_int_list {
 /* Replaces the list by all runs of digits in the string. */
 void gt_int_list_read(gt_int_list *list, gt_str string);
 void gt_int_list_free(gt_int_list *list);
+/* The elements of each unit of split sizes, which are those of a tensor with so many elements: PyTorch counts
+ * rows of the first dimension. 1 if the sizes do not divide the elements. */
+double gt_collective_split_elements(const gt_int_list *splits, double elements);

@@ -97,8 +97,11 @@ static bool add_splits(matrix *m, size_t row, uint32_t rank, double weight)
     if (size == size && size != (double)m->list.count) return false;
     gt_int_list_read(&m->ranks, string_of(m, m->group_ranks[row]));
     bool known = m->ranks.is_list && m->ranks.count == m->list.count;
+    double elements = gt_column_number(m->in_mb, row) * 1048576 / bytes;
+    double row_bytes = bytes * gt_collective_split_elements(&m->list, elements);
     for (size_t i = 0; i < m->list.count; i++)
-        add_cell(m, rank, known ? m->ranks.items[i] : (int64_t)i, (double)m->list.items[i] * bytes * weight);
+        add_cell(m, rank, known ? m->ranks.items[i] : (int64_t)i,
+                 (double)m->list.items[i] * row_bytes * weight);
     return true;
 }
 

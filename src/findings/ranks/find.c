@@ -7,6 +7,7 @@
  * become one finding. */
 #include "findings/ranks/across.h"
 
+#include "schema/columns.h"
 /* Parts of the step time. */
 static const double LEAST_SHOWN = 0.001, LEAST_SHOWN_OF_LINKS = 0.0005;
 static const double EQUALLY_LATE = 0.85, LEAST_EXPLAINED = 0.4;
@@ -423,6 +424,89 @@ static void end(gt_late_search *s)
     gt_free(s->work_factor);
 }
 
+/* ---- communication that is not compared ---- */
+
+/* The time in communication of one name, in the windows. */
+typedef struct named_time {
+    uint32_t name;
+    double all_ns, left_out_ns;
+} named_time;
+
+static int most_left_out_first(const void *a, const void *b)
+{
+    const named_time *x = a, *y = b;
+    if (x->left_out_ns != y->left_out_ns) return x->left_out_ns > y->left_out_ns ? -1 : 1;
+    return (x->name > y->name) - (x->name < y->name);
+}
+
+/* Adds the kernels of a rank. `rows` are those of nccl_long; the entries of the model are in order of time.
+ */
+static void add_times(const gt_late_search *s, size_t rank, const uint32_t *names, const bool *is_compared,
+                      gt_map *places, named_time *times)
+{
+    const gt_rank_facts *facts = s->input->facts[rank];
+    for (size_t i = 0; i < facts->collective_count; i++) {
+        const gt_rank_collective *c = &facts->collectives[i];
+        if (!c->in_window || c->stream == GT_NONE) continue;
+        uint32_t *place = gt_map_put(places, names[i], 0);
+        if (*place == GT_MAP_NONE) {
+            *place = (uint32_t)places->count - 1;
+            times[*place] = (named_time){.name = names[i]};
+        }
+        double ns = (double)(c->end_ns - c->start_ns);
+        times[*place].all_ns += ns;
+        if (!is_compared[i]) times[*place].left_out_ns += ns;
+    }
+}
+
+/* A sentence about what is left out, if it is more than a little. */
+static char *describe_left_out(const named_time *times, size_t count, const gt_interner *strings)
+{
+    enum { NAMED = 3 };
+    const double least = 0.01;
+    double all = 0, left_out = 0;
+    gt_buffer text = {0};
+    for (size_t i = 0; i < count; i++) {
+        all += times[i].all_ns;
+        left_out += times[i].left_out_ns;
+    }
+    if (left_out < least * all || left_out <= 0) return NULL;
+    gt_buffer_add_format(&text, "%.0f %% of the time in communication", 100 * left_out / all);
+    for (size_t i = 0, named = 0; i < count && named < NAMED && times[i].left_out_ns > 0; i++) {
+        gt_buffer_add_cstr(&text, named++ ? ", " : " (");
+        gt_buffer_add_cstr(
+            &text, times[i].name == GT_STR_NONE ? "unknown" : gt_interner_get(strings, times[i].name).bytes);
+    }
+    gt_buffer_add_cstr(&text, ")");
+    return gt_buffer_take(&text);
+}
+
+static void note_left_out(gt_late_search *s)
+{
+    const gt_table *events = s->input->sync->matches->events;
+    const uint32_t *names = gt_table_column(events, GT_COL_COLLECTIVE_NAME)->texts;
+    const int64_t *ranks = gt_table_column(events, GT_COL_RANK)->ints;
+    named_time *times = gt_alloc((events->row_count + 1) * sizeof *times);
+    bool *is_compared = gt_alloc((events->row_count + 1) * sizeof *is_compared);
+    gt_map places = {0};
+    for (size_t first = 0, end; first < events->row_count; first = end) {
+        size_t rank = (size_t)ranks[first];
+        for (end = first; end < events->row_count && ranks[end] == ranks[first];) end++;
+        if (rank >= s->found->rank_count || !s->input->facts[rank] ||
+            s->input->facts[rank]->collective_count != end - first)
+            continue;
+        memset(is_compared, 0, (end - first) * sizeof *is_compared);
+        for (size_t i = 0; i < gt_rank_entry_count(s->model, rank); i++)
+            is_compared[gt_rank_entry_at(s->model, rank, i)->number] = true;
+        add_times(s, rank, &names[first], is_compared, &places, times);
+    }
+    if (places.count) qsort(times, places.count, sizeof *times, most_left_out_first);
+    s->found->not_compared = describe_left_out(times, places.count, events->strings);
+    gt_map_free(&places);
+    gt_free(times);
+    gt_free(is_compared);
+}
+
 static void find_means(gt_rank_findings *found)
 {
     double waits = 0, steps = 0;
@@ -486,6 +570,7 @@ gt_rank_findings *gt_ranks_find(const gt_ranks_input *input)
         found->per = s.model->has_steps ? "step" : "trace";
         s.model_ns = gt_rank_model_begin(s.model, &found->unfelt_ns);
         find_means(found);
+        note_left_out(&s);
         add_findings(&s);
         gt_add_own_findings(found);
         gt_rank_findings_sort(found);
@@ -528,6 +613,7 @@ void gt_rank_findings_free(gt_rank_findings *findings)
     gt_free(findings->items);
     gt_free(findings->ranks);
     gt_free(findings->verdict);
+    gt_free(findings->not_compared);
     gt_free(findings->other_runs);
     gt_free(findings->has_disagreeing);
     gt_free(findings->critical);

@@ -14,12 +14,7 @@
  * same order, all do the same work. */
 #include "findings/ranks/meet.h"
 
-#include "base/map.h"
-#include "base/memory.h"
-#include "base/number.h"
 #include "schema/columns.h"
-
-#include <stdlib.h>
 
 /* A send or a receive. */
 typedef struct transfer {

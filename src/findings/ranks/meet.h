@@ -1,6 +1,5 @@
 /* Internal to src/findings/ranks: kernels of different ranks that end together (meet.c). */
-#ifndef GT_FINDINGS_RANKS_MEET_H
-#define GT_FINDINGS_RANKS_MEET_H
+#pragma once
 
 #include "findings/ranks/model.h"
 
@@ -15,5 +14,3 @@ typedef struct gt_meetings {
 /* Also sets the stages of the model. */
 gt_meetings gt_maker_find_meetings(gt_model_maker *m);
 void gt_meetings_free(gt_meetings *meetings);
-
-#endif

@@ -300,6 +300,8 @@ typedef struct gt_rank_findings {
     gt_table_list across;     /* owned; the sheets of across.h, until they are added to a report */
     size_t disagreeing;       /* collectives that are skipped because their ranks disagree on what they are */
     bool *has_disagreeing;    /* owned; by rank: one of these is its own */
+    char *not_compared;       /* owned; communication that the model leaves out: "12 % of the time in
+                                 communication (broadcast)"; NULL: hardly any */
     char *other_runs;         /* owned; ranks whose traces may be of another run: "4-7"; NULL: none */
 } gt_rank_findings;
 

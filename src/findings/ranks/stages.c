@@ -12,13 +12,6 @@
  * the others at the begin and the end of a step, the bubble of the schedule, is in both runs. */
 #include "findings/ranks/find.h"
 
-#include "base/buffer.h"
-#include "base/map.h"
-#include "base/memory.h"
-
-#include <math.h>
-#include <string.h>
-
 /* Of the mean of the stages, and of the step. */
 static const double LEAST_LONGER = 0.03, LEAST_SHOWN = 0.005;
 

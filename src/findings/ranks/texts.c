@@ -560,9 +560,12 @@ static char *verdict_of(const gt_rank_findings *found)
     char *perhaps = !hint ? gt_strdup("")
                           : gt_format("; perhaps %s; up to about %.2f ms (%.0f %%)", hint->title,
                                       ms(hint->gain_ns), hint->gain_pct);
-    char *verdict = gt_format(
-        "no rank, node or link %sstands out: ranks wait %.2f ms per %s of %.2f ms for each other%s%s",
-        hint ? "certainly " : "", ms(found->wait_ns), found->per, ms(found->step_ns), perhaps, unknown);
+    char *verdict = gt_format("%s%s: ranks wait %.2f ms per %s of %.2f ms for each other%s%s",
+                              found->not_compared ? "what can be compared does not name a rank, node or link"
+                              : hint              ? "no rank, node or link certainly stands out"
+                                                  : "no rank, node or link stands out",
+                              found->not_compared && hint ? " for certain" : "", ms(found->wait_ns),
+                              found->per, ms(found->step_ns), perhaps, unknown);
     gt_free_all(perhaps, unknown);
     return verdict;
 }
@@ -583,6 +586,11 @@ static char *add_left_out(const gt_rank_findings *found, char *verdict)
 char *gt_rank_findings_verdict(const gt_rank_findings *found)
 {
     char *verdict = add_left_out(found, verdict_of(found));
+    if (found->not_compared) {
+        char *before = verdict;
+        verdict = gt_format("%s; %s is not compared", before, found->not_compared);
+        gt_free(before);
+    }
     bool *is_uneven = gt_alloc_zero(found->rank_count, sizeof *is_uneven);
     size_t count = 0;
     for (size_t r = 0; r < found->rank_count; r++) count += is_uneven[r] = found->ranks[r].is_uneven;
