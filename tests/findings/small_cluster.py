@@ -13,6 +13,9 @@ Items of a program, for each rank:
     ("op", name, us)                          a kernel on the compute stream
     ("collective", group, elements, us, ...)  an all-reduce on the communication stream, after the compute stream; us is the
                                               transfer time. Another kind and a dictionary of arguments may follow
+    ("send", rank, elements, us), ("recv", rank, elements, us)
+                                              a transfer on a stream of its own; a send comes after the compute stream, and the
+                                              compute stream waits for a receive
     ("join",)                                 the compute stream waits for the communication stream
 A step ends with a synchronisation of the host with the compute stream."""
 import json
@@ -37,6 +40,7 @@ class Rank:
         self.number, self.records, self.ids = number, [], 0
         self.host = Event(number, "host", "begin", begin, begin, None)
         self.compute = self.comm = None
+        self.transfers = {"send": None, "recv": None}
         self.step_starts = []  # of the first kernel of each step
 
     def record(self, cat, name, start, dur, tid, **args):
@@ -81,8 +85,8 @@ class Cluster:
                         self.item(step, rank, items[r][at[r]], waiting, fresh)
                         at[r] += 1
                         moved = True
-                for group in [g for g, arrived in waiting.items() if len(arrived) == len(self.groups[g])]:
-                    self.transfer(group, waiting.pop(group))
+                for group in [g for g, arrived in waiting.items() if len(arrived) == len(self.groups.get(g, g))]:
+                    (self.transfer if group in self.groups else self.move)(group, waiting.pop(group))
                     moved = True
                 assert moved, "ranks wait for each other"
             for rank, begin in zip(self.ranks, begins):
@@ -104,6 +108,10 @@ class Cluster:
         elif item[0] == "collective":
             first = later(rank.launch("record_param_comms"), rank.compute, rank.comm)
             waiting.setdefault(item[1], {})[rank.number] = (first, rank.ids, item)
+        elif item[0] in ("send", "recv"):
+            pair = (rank.number, item[1]) if item[0] == "send" else (item[1], rank.number)
+            first = later(rank.launch("c10d::" + item[0]), rank.transfers[item[0]], rank.compute if item[0] == "send" else None)
+            waiting.setdefault(pair, {})[rank.number] = (first, rank.ids, item)
         elif item[0] == "join":
             rank.compute = later(rank.compute, rank.comm)
 
@@ -120,6 +128,21 @@ class Cluster:
                            "In msg nelems": elements, "Out msg nelems": elements, "Group size": len(members), "dtype": "Float",
                            "In split size": "[]", "Out split size": "[]", "Process Group Name": group,
                            "Process Group Ranks": str(members), **(more[0] if more else {})})
+
+    def move(self, pair, arrived):
+        last = max((arrived[r][0] for r in pair), key=lambda event: event.end)
+        for r in pair:
+            first, number, (kind, other, elements, us) = arrived[r]
+            rank, end = self.ranks[r], last.end + us
+            rank.transfers[kind] = event = Event(last.rank, "communication", kind, last.end, end, last)
+            if kind == "recv":
+                rank.compute = later(rank.compute, event)
+            rank.record("kernel", "ncclDevKernel_SendRecv", first.end, end - first.end, 21 if kind == "send" else 22,
+                        **{"External id": number, "correlation": number, "stream": 21 if kind == "send" else 22, "device": 0,
+                           "Collective name": kind, "In msg nelems": elements, "Out msg nelems": elements,
+                           "Group size": len(self.ranks), "dtype": "Float", "In split size": "[]", "Out split size": "[]",
+                           "Process Group Name": "pipeline", "Process Group Ranks": str(list(range(len(self.ranks)))),
+                           "Dst Rank" if kind == "send" else "Src Rank": other})
 
     def synchronise(self, rank):
         start, done = rank.host.end, later(rank.host, rank.compute)

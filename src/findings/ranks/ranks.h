@@ -21,13 +21,13 @@
  * the sum of the waits: if a rank is late once, the others may wait for it in several collectives one after
  * the other.
  *
- * Files: facts and chains (what is kept of a rank), image (in a file, and packed), model (collectives of all
- * ranks), run (of these, with repairs), late (who is late, by how much, and what is chance), suspects (who is
- * late by more than chance, and what it does longer), links (slow transfers), hosts (slow launches, and what
- * late nodes share), find (the findings), texts (in words), own (findings of single ranks, put together),
- * left_out (ranks that cannot be compared), served (steps of
- * servers), sheets. across.h lists the files that look at all ranks together,
- * chains.h what they know about a rank. */
+ * Files: facts and chains (what is kept of a rank), image (in a file, and packed), meet (kernels of several
+ * ranks that end together; stages of pipelines), model (collectives of all ranks), stages (which are longer),
+ * run (of these, with repairs), late (who is late, by how much, and what is chance), suspects (who is late by
+ * more than chance, and what it does longer), links (slow transfers), hosts (slow launches, and what late
+ * nodes share), find (the findings), texts (in words), own (findings of single ranks, put together), left_out
+ * (ranks that cannot be compared), served (steps of servers), sheets. across.h lists the files that look at
+ * all ranks together, chains.h what they know about a rank. */
 #pragma once
 
 #include "analysis/collective/sheets.h"
