@@ -12,7 +12,7 @@
  *
  * Only ranks of one stage are compared with each other. In a ring, where all ranks send and receive in the
  * same order, all do the same work. */
-#include "findings/ranks/meet.h"
+#include "findings/ranks/model.h"
 
 #include "schema/columns.h"
 

@@ -1,7 +1,7 @@
 /* Makes the model from the collectives that were matched over the ranks and the facts of each rank: which
  * collectives there are, in which order, by how much clocks differ, what the work before each waited for, and
  * which collectives are at the same place of the program. Which part of them is measured is in run.c. */
-#include "findings/ranks/meet.h"
+#include "findings/ranks/model.h"
 
 #include "schema/columns.h"
 

@@ -214,5 +214,17 @@ typedef struct gt_model_maker {
 uint32_t gt_maker_leader(gt_model_maker *m, uint32_t rank, double *offset);
 /* A base of a rank as a collective of the model; one that is not in the model has a base in turn. */
 uint32_t gt_maker_base(const gt_model_maker *m, uint32_t rank, uint32_t number);
+/* Kernels of different ranks that end together (meet.c). */
+typedef struct gt_meetings {
+    size_t count, capacity;
+    size_t collectives; /* the first ones; the others are a send and its receive */
+    size_t *ends;       /* meeting i has rows[ends[i - 1]] to rows[ends[i] - 1], in order of ranks */
+    uint32_t *rows;     /* of nccl_long */
+    size_t row_count, row_capacity;
+} gt_meetings;
+
+/* meet.c: also sets the stages of the model. */
+gt_meetings gt_maker_find_meetings(gt_model_maker *m);
+void gt_meetings_free(gt_meetings *meetings);
 /* run.c: sets what the model has by rank, and the work of all entries. */
 void gt_maker_find_windows(gt_model_maker *m);
