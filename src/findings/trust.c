@@ -212,6 +212,8 @@ static void judge_ops_without_launch(const gt_schedule *s, size_t without, size_
         "%zu of %zu GPU operations in the window have no recorded launch%s", without, count,
         has_calls(s)
             ? without == count && count ? ": the calls recorded are not those of these launches." : "."
+        : s->unnamed_calls
+            ? ": the trace lacks the names of the host calls, so idle time cannot be explained."
         : s->origin == GT_BY_ROCPROF ? ": host calls were not recorded (rocprofv3 --hip-trace), so idle time "
                                        "cannot be explained."
         : s->origin == GT_BY_NSYS    ? ": host calls were not recorded (nsys profile --trace=cuda), so idle "

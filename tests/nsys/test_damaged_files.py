@@ -84,6 +84,16 @@ def wrong_cells(damage):
                    "UPDATE NVTX_EVENTS SET text = '<script>' || char(8238) || printf('%.40000c', 'x')", code=0, kernels=5)
 
 
+def missing_names(damage):
+    """Calls without names are not calls that were not recorded."""
+    damage.try_sql("names of calls that are missing", "DELETE FROM StringIds WHERE id BETWEEN 6 AND 11", code=0, kernels=5,
+                   says="CUDA calls whose names the table StringIds does not have: 9; what they did is unknown")
+    path = maker.write({**maker.small_run(), "StringIds": []}, os.path.join(damage.folder, "nameless.sqlite"))
+    shown = " ".join(harness.run([damage.binary, "report", path, "--print"]).stdout.split())
+    is_right = "the trace lacks the names of the host calls" in shown and "were not recorded" not in shown
+    damage.tally.add("the verdict on missing names", [] if is_right else [shown[:600]])
+
+
 def huge_values(damage):
     damage.try_sql("the largest times", f"UPDATE {KERNEL} SET start = {SMALLEST}, \"end\" = {LARGEST}", code=1, says="overflows 63 bits")
     damage.try_sql("durations whose sum overflows", f"UPDATE {KERNEL} SET start = 0, \"end\" = {LARGEST // 2}", code=1, says="overflows 63 bits")
@@ -166,7 +176,7 @@ def main():
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="gputally-damage-") as folder:
         damage = Damage(options.bin, folder)
-        for part in (wrong_cells, huge_values, odd_schemas, many_processes):
+        for part in (wrong_cells, missing_names, huge_values, odd_schemas, many_processes):
             part(damage)
         bytes_of(damage, random.Random(options.seed), options.flips)
         return damage.tally.finish()

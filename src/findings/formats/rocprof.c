@@ -34,8 +34,9 @@ typedef struct rocprof_builder {
     size_t use_count, use_capacity;
     gt_device_spans spans; /* of ops, once they are measured */
     bool measures;
-    uint32_t device;       /* the busiest */
-    gt_map processes;      /* that use it */
+    uint32_t device;  /* the busiest */
+    gt_map processes; /* that use it */
+    size_t unnamed_calls;
     gt_map other_launches; /* (process, launch id) of ops of other devices */
     bool has_streams;
     bool to_show;           /* the other devices, too */
@@ -339,7 +340,11 @@ static void add_calls(rocprof_builder *b)
         uint64_t launch = (uint64_t)cells[GT_CALL_CORRELATION].integer;
         int64_t domain = cells[GT_CALL_DOMAIN].integer;
         bool is_range = domain == GT_CALL_MARKER;
-        if ((domain != (int64_t)used && !is_range) || cells[GT_CALL_NAME].text == GT_STR_NONE) continue;
+        if (domain != (int64_t)used && !is_range) continue;
+        if (cells[GT_CALL_NAME].text == GT_STR_NONE) {
+            b->unnamed_calls += !is_range;
+            continue;
+        }
         uint64_t kind = cells[GT_CALL_KIND].text;
         if (kind != GT_STR_NONE && (kind == across || kind == again)) continue;
         if (gt_map_get(&b->processes, process, 0) == GT_MAP_NONE) continue;
@@ -515,6 +520,7 @@ gt_schedule *gt_schedule_of_rocprof(gt_rocprof *run, bool to_show)
                                        .compute_major = is_nsys ? compute_major(&b) : -1,
                                        .is_amd = !is_nsys};
     gt_schedule *schedule = gt_schedule_of_plain(&b.plain);
+    if (schedule) schedule->unnamed_calls = b.unnamed_calls;
     gt_plain_free(&b.plain);
     gt_agent_list_free(&b.agents);
     gt_map_free(&b.gpus);

@@ -246,6 +246,7 @@ typedef struct gt_schedule {
     gt_op_origin *origins;      /* by op; NULL: nothing but its launch is known. Of PyTorch: of the ops of
                                    replayed graphs, others are empty */
     size_t other_launches;      /* calls that launched work on other devices; not of PyTorch */
+    size_t unnamed_calls;       /* calls left out because the trace lacks their names; not of PyTorch */
     gt_other_op *others;        /* by start; not of PyTorch, whose trace has them (all_devices.h) */
     size_t other_count;
     gt_stream_names *streams; /* of all devices, the scheduled one's first; not of PyTorch either */

@@ -68,6 +68,7 @@ static void write_call(call_reader *c, gt_nsys_rows *rows, gt_call_domain domain
     gt_nsys_put(&present, cells, GT_CALL_CORRELATION, correlation);
     uint32_t name = gt_nsys_int(rows, NAME, &id) ? function_name(r, &c->names, id) : GT_STR_NONE;
     if (name != GT_STR_NONE) gt_nsys_put(&present, cells, GT_CALL_NAME, name);
+    r->unnamed += name == GT_STR_NONE && domain == GT_CALL_HIP;
     gt_store_writer_add(r->writers->calls, present, cells);
 }
 
@@ -132,7 +133,7 @@ static bool read_again(call_reader *c)
     gt_nsys_reading *r = c->r;
     gt_store_piece_free(gt_store_writer_take(r->writers->calls));
     c->is_second = true;
-    r->call_count = 0;
+    r->call_count = r->unnamed = 0;
     return read_cuda_calls(c);
 }
 

@@ -128,6 +128,9 @@ static void warn_of_gaps(const gt_nsys_reading *r)
                 r->copy_count ? "" : ", and so are those of copies, memory that was set, and graphs");
     if (r->open_ranges)
         gt_warn("%s: NVTX ranges that never end: %zu; they are not counted", path, r->open_ranges);
+    if (r->unnamed)
+        gt_warn("%s: CUDA calls whose names the table StringIds does not have: %zu; what they did is unknown",
+                path, r->unnamed);
 }
 
 static bool read_parts(gt_nsys_reading *r)

@@ -102,7 +102,7 @@ typedef struct gt_nsys_reading {
 
     int64_t duration;          /* of the capture; 0: unknown */
     int64_t first_ns, last_ns; /* of all GPU events */
-    size_t kernel_count, graph_count, copy_count, call_count, range_count, open_ranges;
+    size_t kernel_count, graph_count, copy_count, call_count, range_count, open_ranges, unnamed;
 } gt_nsys_reading;
 
 /* The number of a process, by a globalPid or globalTid; processes are put in order at the end. */
