@@ -1,6 +1,7 @@
 /* Node replay: runs the ops that take most of the time of a group again, one at a time, with PyTorch and
  * with the benchmark program of the library. */
 #include "batch/node_replay.h"
+#include "os/own.h"
 #include "os/paths.h"
 #include "os/shell_words.h"
 #include "output/file.h"
@@ -178,7 +179,7 @@ static void print_torch_failure(const gt_node_replay *replay, const gt_replay_op
 
 static void read_log(const char *path, gt_buffer *out)
 {
-    int file = open(path, O_RDONLY | O_CLOEXEC);
+    int file = gt_open(path, O_RDONLY | O_CLOEXEC);
     char part[4096];
     ssize_t got;
     while (file >= 0 && out->len < MOST_LOG_BYTES && (got = read(file, part, sizeof part)) > 0)

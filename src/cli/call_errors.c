@@ -5,6 +5,7 @@
 
 #include "cli/common.h"
 #include "cli/inputs/inputs.h"
+#include "os/own.h"
 #include "procs/procs.h"
 #include "os/paths.h"
 #include "report/report.h"
@@ -109,7 +110,7 @@ static bool may_replace(const char *path)
 {
     static const char begin[] = "{\n  \"schema\": \"gputally-";
     char found[sizeof begin];
-    FILE *file = gt_output_is_sent(path) ? NULL : fopen(path, "re");
+    FILE *file = gt_output_is_sent(path) ? NULL : gt_fopen(path, "re");
     if (!file) return true;
     bool is_own = fread(found, sizeof begin - 1, 1, file) == 1 && memcmp(found, begin, sizeof begin - 1) == 0;
     fclose(file);

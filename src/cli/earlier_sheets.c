@@ -4,6 +4,7 @@
 #include "cli/earlier_sheets.h"
 
 #include "model/model.h"
+#include "os/own.h"
 #include "os/paths.h"
 #include "schema/sheets.h"
 #include "trace/rocprof/rocprof.h"
@@ -130,7 +131,7 @@ void gt_warn_of_earlier_sheets(const char *folder, const gt_output *output)
 {
     char **files = NULL;
     size_t count = 0, capacity = 0;
-    DIR *dir = opendir(folder);
+    DIR *dir = gt_opendir(folder);
     for (struct dirent *entry; dir && (entry = readdir(dir));)
         if (is_sheet_file(entry->d_name) && !is_written(output, entry->d_name))
             GT_PUSH(files, count, capacity, gt_strdup(entry->d_name));
@@ -206,7 +207,7 @@ void gt_warn_of_earlier_ranks(const char *folder, const char *const *labels, siz
     size_t earlier_count = 0, capacity = 0;
     memcpy(sorted, labels, count * sizeof *sorted);
     sort_names(sorted, count);
-    DIR *dir = opendir(folder);
+    DIR *dir = gt_opendir(folder);
     for (struct dirent *entry; dir && (entry = readdir(dir));) {
         size_t len = rank_length(entry->d_name);
         if (len)

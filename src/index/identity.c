@@ -2,6 +2,7 @@
 #include "index/identity.h"
 #include "base/guard.h"
 #include "index/checksum.h"
+#include "os/own.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -35,7 +36,7 @@ bool gt_trace_has_same_times(const gt_trace_identity *a, const gt_trace_identity
 bool gt_trace_add_checksum(const char *path, gt_trace_identity *identity)
 {
     gt_trace_identity after;
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    int descriptor = gt_open(path, O_RDONLY | O_CLOEXEC);
     if (descriptor < 0) return false;
     gt_guard_add(gt_close_descriptor, gt_descriptor(descriptor));
     bool read = gt_checksum_file(descriptor, identity->size, &identity->checksum);

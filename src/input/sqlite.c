@@ -5,6 +5,7 @@
  * size of the file: the instructions that SQLite executes, and the pages that these look at. */
 #include "input/sqlite.h"
 #include "base/guard.h"
+#include "os/own.h"
 
 #include <sys/stat.h>
 
@@ -133,7 +134,7 @@ bool gt_sqlite_has_sibling(const char *path, const char *ending)
 bool gt_sqlite_is_complete(const char *path, gt_error *error)
 {
     uint8_t header[100];
-    FILE *file = fopen(path, "rb");
+    FILE *file = gt_fopen(path, "rb");
     if (!file) return gt_fail(error, "%s: cannot open the database", path);
     size_t got = fread(header, 1, sizeof header, file);
     struct stat status;

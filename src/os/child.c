@@ -3,6 +3,7 @@
  * polled. */
 #include "os/child.h"
 #include "os/clock.h"
+#include "os/own.h"
 #include "os/paths.h"
 #include "os/supervisor.h"
 
@@ -414,14 +415,13 @@ static bool open_log(watch *w, gt_error *error)
 {
     const char *path = w->setup->log_path;
     if (!path) return true;
-    w->log =
-        open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_APPEND | (w->setup->log_append ? 0 : O_TRUNC), 0666);
+    w->log = gt_own_open(path, O_WRONLY | O_CREAT | O_APPEND | (w->setup->log_append ? 0 : O_TRUNC), NULL);
     if (w->log >= 0) {
         gt_path_share(path);
         return true;
     }
     w->result->exit_code = 126;
-    return gt_fail(error, "cannot write %s: %s", path, strerror(errno));
+    return gt_fail(error, "cannot write %s: %s", path, gt_own_reason(errno));
 }
 
 bool gt_child_keep_line(void *text, gt_child_stream stream, gt_str line)

@@ -1,6 +1,8 @@
 /* Paths as strings, and the few questions to the file system that go with them. */
 #include "os/paths.h"
 #include "base/guard.h"
+#include "os/own.h"
+#include <fcntl.h>
 
 const char *gt_path_join(gt_arena *arena, const char *folder, const char *name)
 {
@@ -130,18 +132,22 @@ void gt_path_share(const char *path)
 {
     struct stat above, made;
     char *folder = gt_path_folder(path);
-    bool is_shared =
-        stat(folder, &above) == 0 && (above.st_mode & (S_IWGRP | S_IWOTH | S_ISVTX)) == S_IWGRP &&
-        lstat(path, &made) == 0 && made.st_gid == above.st_gid && made.st_uid == geteuid() &&
-        (made.st_mode & (S_IRGRP | S_IWGRP)) == S_IRGRP && (S_ISREG(made.st_mode) || S_ISDIR(made.st_mode));
+    int descriptor = -1;
+    if (stat(folder, &above) == 0 && gt_own_is_shared(&above))
+        descriptor = gt_open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     gt_free(folder);
-    if (is_shared && chmod(path, (made.st_mode & 07777) | S_IWGRP) != 0) return; /* as good as it can be */
+    if (descriptor < 0) return;
+    bool is_shared = fstat(descriptor, &made) == 0 && made.st_gid == above.st_gid &&
+                     made.st_uid == geteuid() && (made.st_mode & (S_IRGRP | S_IWGRP)) == S_IRGRP &&
+                     (S_ISREG(made.st_mode) || S_ISDIR(made.st_mode));
+    if (is_shared) (void)!fchmod(descriptor, (made.st_mode & 07777) | S_IWGRP); /* as good as it can be */
+    close(descriptor);
 }
 
 bool gt_path_make_folder(const char *path, gt_error *error)
 {
+    bool ok = gt_own_is_path(path) || gt_fail(error, "%s: goes through a link of another user", path);
     char *part = gt_strdup(path);
-    bool ok = true;
     for (char *at = part + 1; ok; at++) {
         if (*at && *at != '/') continue;
         char was = *at;
@@ -216,7 +222,7 @@ bool gt_path_is_same_file(const char *a, const char *b)
 /* Read block by block, so that a file that never ends is noticed. */
 bool gt_read_small_file(const char *path, size_t most, gt_buffer *text, gt_error *error)
 {
-    FILE *file = fopen(path, "rbe");
+    FILE *file = gt_fopen(path, "rbe");
     if (!file) return gt_fail(error, "%s: %s", path, strerror(errno));
     gt_guard_add(gt_close_file, file);
     size_t before = text->len, got;
@@ -235,7 +241,7 @@ bool gt_read_small_file(const char *path, size_t most, gt_buffer *text, gt_error
 
 DIR *gt_open_folder(const char *folder)
 {
-    DIR *dir = opendir(folder);
+    DIR *dir = gt_opendir(folder);
     if (!dir && errno != ENOENT && errno != ENOTDIR)
         gt_warn_once("%s: this folder is left out, because it cannot be read: %s", folder, strerror(errno));
     return dir;
@@ -256,7 +262,7 @@ static bool may_list(const char *folder, const struct dirent *entry)
 gt_folder_list gt_list_folder(const char *folder)
 {
     gt_folder_list names = {0};
-    DIR *dir = opendir(folder);
+    DIR *dir = gt_opendir(folder);
     for (struct dirent *entry; dir && (entry = readdir(dir));)
         if (may_list(folder, entry))
             GT_PUSH(names.items, names.count, names.capacity, gt_strdup(entry->d_name));

@@ -2,6 +2,7 @@
  * calls: no allocation, no standard input or output. */
 #include "os/supervisor.h"
 #include "os/clock.h"
+#include "os/own.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -105,7 +106,7 @@ struct listed { /* an entry of getdents64 */
 static void list_processes(watcher *s)
 {
     char listing[LISTING_BYTES] __attribute__((aligned(8)));
-    int folder = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int folder = gt_open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     long got;
     s->count = 0;
     while (folder >= 0 && (got = syscall(SYS_getdents64, folder, listing, sizeof listing)) > 0)
@@ -183,7 +184,7 @@ static bool is_slurm(pid_t pid)
     for (; pid > 0; pid /= 10) digits[count++] = (char)('0' + pid % 10);
     while (count) path[len++] = digits[--count];
     memcpy(path + len, "/comm", 6);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
+    int file = gt_open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0) return true;
     ssize_t got = read(file, name, sizeof name - 1);
     close(file);
@@ -341,7 +342,7 @@ static void close_range_of(unsigned first, unsigned last)
 /* Keeps standard input, for the terminal, and our own pipes. A reader of our output must not wait for us. */
 static void close_others(const watcher *s)
 {
-    int kept[] = {s->orders, s->reports, s->deaths}, null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    int kept[] = {s->orders, s->reports, s->deaths}, null = gt_open("/dev/null", O_WRONLY | O_CLOEXEC);
     if (null >= 0) {
         dup2(null, STDOUT_FILENO);
         dup2(null, STDERR_FILENO);

@@ -7,6 +7,7 @@
 
 #include "base/guard.h"
 #include "base/threads.h"
+#include "os/own.h"
 
 #include <fcntl.h>
 #include <libdeflate.h>
@@ -292,7 +293,7 @@ void gt_text_file_append(gt_text_file *file, const char *path, const gt_text_par
 {
     write_pieces(file, 0);
     if (file->error.text[0]) return;
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    int descriptor = gt_open(path, O_RDONLY | O_CLOEXEC);
     if (descriptor < 0)
         gt_fail(&file->error, "cannot read %s: %s", path, strerror(errno));
     else if (!copy_part(file, descriptor, part))

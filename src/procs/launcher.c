@@ -1,5 +1,6 @@
 /* The launcher among the ancestors, by what /proc says of them; see launcher.h. */
 #include "procs/launcher.h"
+#include "os/own.h"
 
 #include <unistd.h>
 
@@ -144,7 +145,7 @@ static bool read_process(const char *proc, pid_t pid, char *name, size_t size, p
 {
     char path[PATH_MAX], line[1024];
     snprintf(path, sizeof path, "%s/%ld/stat", proc, (long)pid);
-    FILE *file = fopen(path, "re");
+    FILE *file = gt_fopen(path, "re");
     if (!file) return false;
     size_t len = fread(line, 1, sizeof line - 1, file);
     fclose(file);

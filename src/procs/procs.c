@@ -4,6 +4,7 @@
  * process 0 says so or when a process has died, whatever the other threads do. Which process reports it?
  * Process 0, in one sentence; process 1, if process 0 has died. */
 #include "procs/procs.h"
+#include "os/own.h"
 #include "procs/folder.h"
 #include "procs/state.h"
 #include "base/threads.h"
@@ -62,7 +63,7 @@ static void hide_output(gt_procs *c)
     fflush(stdout);
     c->hidden = memfd_create("gputally", MFD_CLOEXEC);
     c->screen = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 16);
-    int nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    int nothing = gt_open("/dev/null", O_WRONLY | O_CLOEXEC);
     dup2(c->hidden >= 0 ? c->hidden : nothing, STDERR_FILENO);
     dup2(nothing, STDOUT_FILENO);
     if (nothing >= 0) close(nothing);

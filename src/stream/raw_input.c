@@ -2,6 +2,7 @@
  * memcpy from memory. Files are not mapped: reading into a small buffer that stays in the cache is faster
  * than page faults. */
 #include "stream/raw_input.h"
+#include "os/own.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -99,7 +100,7 @@ bool gt_raw_input_open(gt_raw_input *stored, const char *path, gt_error *error)
     if (strcmp(path, "-") == 0) {
         stored->path = "standard input";
     } else {
-        stored->fd = open(path, O_RDONLY | O_CLOEXEC);
+        stored->fd = gt_open(path, O_RDONLY | O_CLOEXEC);
         if (stored->fd < 0) return gt_fail(error, "cannot open %s: %s", path, strerror(errno));
         stored->owns_fd = true;
     }

@@ -7,6 +7,7 @@
 #include "doctor/doctor.h"
 #include "input/nsys/nsys.h"
 #include "input/rocprof/rocprof.h"
+#include "os/own.h"
 #include "os/paths.h"
 #include "output/file.h"
 #include "sweep/layout.h"
@@ -317,7 +318,7 @@ typedef struct unreadable {
 /* Counts what the user has no permission to read. Links to folders are not followed. */
 static void find_unreadable(unreadable *u, const char *folder, int depth)
 {
-    DIR *dir = opendir(folder);
+    DIR *dir = gt_opendir(folder);
     for (struct dirent *entry; dir && (entry = readdir(dir)) && u->seen < ENTRIES_MAX;) {
         if (entry->d_name[0] == '.') continue;
         char *path = gt_path_in(folder, entry->d_name);
@@ -368,7 +369,7 @@ static void add_unreadable(gt_diagnosis *d)
 /* Whether the folder can be opened; otherwise says why not. */
 static bool can_open(gt_diagnosis *d)
 {
-    DIR *dir = opendir(d->path);
+    DIR *dir = gt_opendir(d->path);
     if (!dir) {
         gt_diagnosis_is(d, "unreadable", "folder that cannot be read");
         d->problem = gt_diagnosis_text(d, "%s", strerror(errno));

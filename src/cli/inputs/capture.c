@@ -4,12 +4,13 @@
 
 #include "compat/python_literal.h"
 #include "input/json/record.h"
+#include "os/own.h"
 #include "os/paths.h"
 
 /* The first file by name that ends like this, or NULL. */
 static char *find_in(const char *folder, const char *ending)
 {
-    DIR *dir = opendir(folder);
+    DIR *dir = gt_opendir(folder);
     char *best = NULL;
     for (struct dirent *entry; dir && (entry = readdir(dir));)
         if (gt_has_ending(entry->d_name, ending) &&
@@ -89,7 +90,7 @@ static bool read_manifest(gt_capture *c, const char *path, gt_error *error)
 /* The first "wall_time=3.98s". */
 static double read_wall_time(const char *path)
 {
-    FILE *log = gt_path_may_open(path) ? fopen(path, "r") : NULL;
+    FILE *log = gt_path_may_open(path) ? gt_fopen(path, "r") : NULL;
     char *line = NULL;
     size_t size = 0;
     double seconds = -1;

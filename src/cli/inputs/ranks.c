@@ -2,6 +2,7 @@
  * messages about missing files. */
 #include "cli/inputs/inputs.h"
 
+#include "os/own.h"
 #include "os/paths.h"
 
 /* ---- --rank_regex: the group with the rank, and its digits ---- */
@@ -166,7 +167,7 @@ static size_t count_by_name(const gt_rank_search *search)
                    : name == pattern ? gt_strdup(".")
                                      : gt_format("%.*s", (int)(name - pattern), pattern);
     gt_str prefix = {name, (size_t)(star - name)}, suffix = {star + 1, strcspn(star + 1, "/")};
-    DIR *dir = opendir(folder);
+    DIR *dir = gt_opendir(folder);
     struct dirent *entry;
     int64_t count = 1; /* without any file, so that the message names the missing rank 0 */
     while (dir && (entry = readdir(dir))) {

@@ -2,6 +2,7 @@
  * Each is made by the report command of its kind, with the common options of this call. */
 #include "cli/run/reports.h"
 #include "cli/commands/commands.h"
+#include "os/own.h"
 #include "os/paths.h"
 #include "output/file.h"
 
@@ -332,7 +333,8 @@ void gt_reporter_own_traces(gt_reporter *r, const char *folder)
 
 static bool copy_bytes(const char *from, const char *to)
 {
-    int in = open(from, O_RDONLY | O_CLOEXEC), out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    int in = gt_open(from, O_RDONLY | O_CLOEXEC),
+        out = gt_open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     ssize_t count = in < 0 || out < 0 ? -1 : 1;
     char *block = gt_alloc(COPY_BYTES);
     while (count > 0 && (count = read(in, block, COPY_BYTES)) > 0)
@@ -389,7 +391,7 @@ static bool is_newer(const struct stat *status, const struct timespec *begin)
 /* Files that are newer than the start of the run. */
 void gt_reporter_find(gt_reporter *r, const char *folder, int64_t node, int depth)
 {
-    DIR *dir = opendir(folder);
+    DIR *dir = gt_opendir(folder);
     struct dirent *entry;
     while (dir && (entry = readdir(dir)) && r->entries++ < ENTRIES_MAX) {
         struct stat status;

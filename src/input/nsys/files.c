@@ -1,6 +1,7 @@
 /* Files of Nsight Systems: reports, which only nsys can read, and the exports of a folder. */
 #include "input/nsys/nsys.h"
 
+#include "os/own.h"
 #include "os/paths.h"
 #include "os/shell_words.h"
 
@@ -79,7 +80,7 @@ static void note_report(gt_nsys_files *files, const char *path)
 
 static void search(gt_nsys_files *files, const char *folder, int depth, size_t *seen)
 {
-    DIR *dir = opendir(folder);
+    DIR *dir = gt_opendir(folder);
     for (struct dirent *entry; dir && (entry = readdir(dir)) && *seen < FILES_MAX;) {
         if (entry->d_name[0] == '.') continue;
         char *path = gt_path_in(folder, entry->d_name);

@@ -2,6 +2,7 @@
  * newest is the last by name. */
 #include "input/xla/profiles.h"
 #include "base/guard.h"
+#include "os/own.h"
 #include "os/paths.h"
 
 /* Where the runs are below the given folder; NULL: in it. */
@@ -26,7 +27,7 @@ static void close_folder(void *dir)
 /* Adds the paths in a folder whose names are wanted, by name. */
 static void add_entries(gt_profile_list *list, const char *folder, bool (*is_wanted)(const char *name))
 {
-    DIR *dir = opendir(folder);
+    DIR *dir = gt_opendir(folder);
     size_t first = list->count;
     if (!dir && errno == ENOMEM) gt_raise("out of memory");
     if (!dir) return;

@@ -1,5 +1,6 @@
 /* Collects the files that the profiler wrote into the output folder. */
 #include "run/execute/execute.h"
+#include "os/own.h"
 #include "run/execute/found_files.h"
 #include "input/rocprof/rocprof.h"
 #include "input/sheets/sheets.h"
@@ -225,7 +226,7 @@ static bool is_new(const collector *c, const char *path)
 
 static void move_legacy(collector *c)
 {
-    DIR *dir = opendir(c->plan->workdir);
+    DIR *dir = gt_opendir(c->plan->workdir);
     struct dirent *entry;
     while (dir && (entry = readdir(dir))) {
         const char *from = gt_path_join(c->plan->arena, c->plan->workdir, entry->d_name);
@@ -357,7 +358,7 @@ static bool records_counters(const gt_profiler *profiler)
 /* Whether a CSV file has more than its heading. */
 static bool has_rows(const char *path)
 {
-    FILE *file = fopen(path, "r");
+    FILE *file = gt_fopen(path, "r");
     int byte = file ? getc(file) : EOF;
     while (byte != EOF && byte != '\n') byte = getc(file);
     if (byte != EOF) byte = getc(file);

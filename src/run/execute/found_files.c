@@ -2,6 +2,7 @@
  * processes. */
 #include "run/execute/found_files.h"
 #include "input/rocprof/rocprof.h"
+#include "os/own.h"
 #include "os/paths.h"
 #include "output/file.h"
 
@@ -31,7 +32,7 @@ static void add_file(gt_arena *arena, gt_found_files *files, gt_found_file file)
 
 static void walk(gt_arena *arena, gt_found_files *files, const char *folder, gt_found_file above, int depth)
 {
-    DIR *dir = opendir(folder);
+    DIR *dir = gt_opendir(folder);
     struct dirent *entry;
     while (dir && (entry = readdir(dir)) && files->count < FILES_MAX) {
         struct stat status;
@@ -137,7 +138,7 @@ static long size_of(FILE *in)
 
 static void add_rows(merge *m, const char *path)
 {
-    FILE *in = fopen(path, "rbe");
+    FILE *in = gt_fopen(path, "rbe");
     char *line = NULL;
     size_t room = 0;
     long size = in ? size_of(in) : 0, complete = in ? complete_size(in, size) : 0;

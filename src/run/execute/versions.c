@@ -3,6 +3,7 @@
  * and the targets of links such as libnccl.so.2. Nothing is imported or loaded. */
 #include "run/execute/machine.h"
 #include "os/child.h"
+#include "os/own.h"
 #include "os/paths.h"
 
 #include <glob.h>
@@ -31,7 +32,7 @@ static bool is_python(const char *program)
 static const char *interpreter_of_script(const gt_plan *plan, const char *path)
 {
     char line[512];
-    FILE *file = path && gt_path_is_file(path) && gt_path_may_open(path) ? fopen(path, "re") : NULL;
+    FILE *file = path && gt_path_is_file(path) && gt_path_may_open(path) ? gt_fopen(path, "re") : NULL;
     bool is_script = file && fgets(line, sizeof line, file) && strncmp(line, "#!", 2) == 0;
     if (file) fclose(file);
     if (!is_script) return NULL;
@@ -202,7 +203,7 @@ static bool read_version(const char *entry, const char *package, const char **ve
 
 static void read_folder(const gt_plan *plan, const char *folder, const char **versions)
 {
-    DIR *dir = opendir(folder);
+    DIR *dir = gt_opendir(folder);
     struct dirent *entry;
     for (size_t n = 0; dir && n < ENTRIES_MAX && (entry = readdir(dir)); n++) {
         if (!strstr(entry->d_name, "-info")) continue;

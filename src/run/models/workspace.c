@@ -5,6 +5,7 @@
  * is on the folder itself: no lock files stay behind, and it ends with the process. */
 #include "run/models/models.h"
 #include "os/child.h"
+#include "os/own.h"
 #include "os/paths.h"
 
 #include <sys/file.h>
@@ -20,7 +21,7 @@ static int lock_folder(const char *path, gt_error *error)
     for (int tries = 0; tries < 100; tries++) {
         if (mkdir(path, 0777) != 0 && errno != EEXIST)
             return gt_fail(error, "cannot make the folder %.300s: %s", path, strerror(errno)), -2;
-        int descriptor = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        int descriptor = gt_open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (descriptor < 0) {
             if (errno == ENOENT) continue;
             return gt_fail(error, "%.300s: not a folder that a model can run in: %s", path, strerror(errno)),

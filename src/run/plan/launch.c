@@ -9,6 +9,7 @@
  * A command that is started twice by a launcher has the square of its processes, so a command that mentions
  * the launcher is left alone. */
 #include "run/plan/launcher.h"
+#include "os/own.h"
 #include "os/paths.h"
 
 enum { SCRIPT_MAX_BYTES = 1 << 20 };
@@ -68,7 +69,7 @@ static bool text_launches(const gt_distributed *d, const char *text)
 static char *read_script(gt_arena *arena, const char *path)
 {
     struct stat status; /* a FIFO would block */
-    FILE *file = stat(path, &status) == 0 && S_ISREG(status.st_mode) ? fopen(path, "re") : NULL;
+    FILE *file = stat(path, &status) == 0 && S_ISREG(status.st_mode) ? gt_fopen(path, "re") : NULL;
     if (!file) return NULL;
     char *text = gt_arena_alloc(arena, SCRIPT_MAX_BYTES + 1);
     size_t len = fread(text, 1, SCRIPT_MAX_BYTES, file);

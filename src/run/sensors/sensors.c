@@ -1,5 +1,6 @@
 /* Finds the GPUs and reads their power and memory from sysfs. */
 #include "run/sensors/sensors.h"
+#include "os/own.h"
 #include "os/paths.h"
 
 #include <glob.h>
@@ -51,7 +52,7 @@ gt_gpu_list gt_gpus_find(gt_arena *arena)
 {
     const char *folder = gt_sysfs_path(arena, "class/drm");
     gt_gpu_list list = {.items = gt_arena_alloc(arena, GPUS_MAX * sizeof *list.items)};
-    DIR *dir = opendir(folder);
+    DIR *dir = gt_opendir(folder);
     struct dirent *entry;
     while (dir && (entry = readdir(dir)) && list.count < GPUS_MAX)
         if (strncmp(entry->d_name, "renderD", 7) == 0 &&
@@ -72,7 +73,7 @@ typedef struct sysfs_device {
 
 static double read_number(const char *path)
 {
-    FILE *file = path ? fopen(path, "re") : NULL;
+    FILE *file = path ? gt_fopen(path, "re") : NULL;
     double number = NAN;
     if (file && fscanf(file, "%lf", &number) != 1) number = NAN;
     if (file) fclose(file);

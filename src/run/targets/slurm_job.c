@@ -9,6 +9,7 @@
  * waits for that; the second one cancels the job and leaves. A hang-up (a lost connection) leaves the job
  * alone. */
 #include "os/clock.h"
+#include "os/own.h"
 #include "os/paths.h"
 #include "output/file.h"
 #include "run/execute/execute.h"
@@ -52,7 +53,7 @@ static bool open_file(follower *f)
         if (!replaced) return true;
         close(f->descriptor);
     }
-    f->descriptor = open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    f->descriptor = gt_open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (f->descriptor < 0) return false;
     if (fstat(f->descriptor, &status) == 0) f->inode = status.st_ino;
     return true;

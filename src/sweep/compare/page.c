@@ -3,6 +3,7 @@
  * those of the Python script's page, so that scripts that look for them still work; the program moves its
  * parts into its sections. */
 #include "sweep/compare/compare.h"
+#include "os/own.h"
 #include "os/paths.h"
 #include "output/text.h"
 #include "page/page.h"
@@ -102,7 +103,7 @@ static bool read_png(const char *path, gt_buffer *bytes)
 {
     static const char signature[] = "\x89PNG\r\n\x1a\n";
     bytes->len = 0;
-    FILE *file = gt_path_may_open(path) ? fopen(path, "rb") : NULL;
+    FILE *file = gt_path_may_open(path) ? gt_fopen(path, "rb") : NULL;
     if (!file) return false;
     bool ok = read_file(file, bytes) && bytes->len > strlen(signature) &&
               memcmp(bytes->bytes, signature, strlen(signature)) == 0;

@@ -1,6 +1,7 @@
 /* Slots are forked processes. Orders (numbers of runs) and replies (outcomes) go through pipes; a slot ends
  * when its pipe of orders is closed, and gets SIGTERM from the kernel if this program is killed. */
 #include "sweep/run/slots.h"
+#include "os/own.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -52,7 +53,7 @@ __attribute__((noreturn)) static void be_slot(int orders, int replies, const cha
     size_t number;
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
-    int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    int nothing = gt_open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (nothing >= 0) dup2(nothing, STDIN_FILENO);
     gt_slot_use_gpus(gpus);
     while (read_all(orders, &number, sizeof number)) {

@@ -1,6 +1,7 @@
 /* A task on a node: runs the command of its point like a run here, and writes how it ended to a file of its
  * own (tasks.h). The first task on each node also describes the machine. */
 #include "os/clock.h"
+#include "os/own.h"
 #include "os/paths.h"
 #include "run/execute/execute.h"
 #include "sweep/run/cluster.h"
@@ -69,7 +70,7 @@ typedef struct described_node {
 static described_node begin_node(task_run *t, const gt_run_point *point)
 {
     described_node node = {.path = gt_format("%s/nodes/%s.json", t->folder, t->node)};
-    int made = open(node.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    int made = gt_open(node.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (made < 0) {
         gt_free(node.path);
         node.path = NULL;
