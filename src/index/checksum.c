@@ -46,14 +46,16 @@ static uint64_t join(const uint64_t *sums, size_t count, uint64_t len)
 
 typedef struct summing {
     const uint8_t *bytes; /* NULL: of the file */
+    uint8_t *out;         /* where what is read stays; NULL: nowhere */
     int descriptor;
-    uint64_t len;
-    uint64_t *sums; /* by chunk */
+    uint64_t offset, len; /* in the file */
+    uint64_t *sums;       /* by chunk */
     _Atomic bool failed;
 } summing;
 
-static bool read_fully(int descriptor, uint8_t *out, size_t len, uint64_t offset)
+bool gt_read_fully(int descriptor, void *bytes, size_t len, uint64_t offset)
 {
+    uint8_t *out = bytes;
     while (len) {
         ssize_t got = pread(descriptor, out, len, (off_t)offset);
         if (got < 0 && errno == EINTR) continue;
@@ -75,12 +77,12 @@ static void sum_chunk(void *context, size_t index)
         return;
     }
     if (s->failed) return;
-    uint8_t *buffer = gt_alloc(len);
-    if (read_fully(s->descriptor, buffer, len, begin))
+    uint8_t *buffer = s->out ? s->out + begin : gt_alloc(len);
+    if (gt_read_fully(s->descriptor, buffer, len, s->offset + begin))
         s->sums[index] = chunk_sum(buffer, len);
     else
         s->failed = true;
-    gt_free(buffer);
+    if (!s->out) gt_free(buffer);
 }
 
 static uint64_t sum_all(summing *s)
@@ -105,6 +107,13 @@ uint64_t gt_checksum(const void *bytes, size_t len)
 bool gt_checksum_file(int descriptor, uint64_t len, uint64_t *sum)
 {
     summing s = {.descriptor = descriptor, .len = len};
+    *sum = sum_all(&s);
+    return !s.failed;
+}
+
+bool gt_checksum_read(int descriptor, uint64_t offset, void *out, size_t len, uint64_t *sum)
+{
+    summing s = {.descriptor = descriptor, .out = out, .offset = offset, .len = len};
     *sum = sum_all(&s);
     return !s.failed;
 }

@@ -1,9 +1,14 @@
-/* The index file: layout, mapping, checking and writing. */
+/* The index file: layout, reading, checking and writing.
+ *
+ * Nothing of a file that has a name is mapped: whoever may write to it could truncate it, which ends a
+ * program that looks at the mapping. The head and the tables of records are read when the file is opened, the
+ * sections of a record when they are asked for, in the same pass over the bytes as their checksums. */
 #include "index/container.h"
 #include "base/guard.h"
 #include "base/team.h"
 #include "index/build.h"
 #include "index/checksum.h"
+#include "os/own.h"
 #include "os/paths.h"
 
 #include <stdatomic.h>
@@ -46,16 +51,22 @@ typedef struct section {
 
 enum { SECTIONS_MAX = 4096 };
 
+typedef struct record_place {
+    uint64_t offset;   /* in the file */
+    record_head *head; /* with key and table of sections; owned */
+    uint8_t *sections; /* what follows these, from offset head_space(head) on; NULL: not read yet; owned */
+} record_place;
+
 struct gt_index_file {
     char *path;
     int descriptor;
-    const uint8_t *bytes;
-    size_t size;
-    const file_head *head;
-    size_t *records; /* offsets */
+    uint64_t size;
+    file_head head;
+    record_place *records;
     size_t count, capacity;
-    bool ends_clean;        /* the last record ends where the file does */
-    _Atomic unsigned holds; /* in addition to the one of who opened it */
+    bool ends_clean;         /* the last record ends where the file does */
+    _Atomic unsigned holds;  /* in addition to the one of who opened it */
+    pthread_mutex_t keeping; /* of sections */
 };
 
 /* An index, unless the caller says otherwise. Images in it are tied to the build. */
@@ -72,7 +83,7 @@ static uint64_t aligned(uint64_t size)
 
 /* ---- opening ---- */
 
-static gt_index_state check_head(const gt_index_form *form, const file_head *head, size_t size)
+static gt_index_state check_head(const gt_index_form *form, const file_head *head, uint64_t size)
 {
     if (size < sizeof head->magic || memcmp(head->magic, form->magic, sizeof head->magic) != 0)
         return GT_INDEX_NO_INDEX;
@@ -91,7 +102,7 @@ static const section *sections_of(const record_head *record)
     return (const section *)(const void *)((const uint8_t *)record + sizeof *record + record->key_bytes);
 }
 
-/* Where the first section's data may begin. */
+/* Where the table of sections ends, and the first section's data may begin. */
 static uint64_t tables_end(const record_head *record)
 {
     return sizeof *record + record->key_bytes + (uint64_t)record->section_count * sizeof(section);
@@ -103,16 +114,20 @@ static uint64_t head_sum(const record_head *record)
     return gt_checksum((const uint8_t *)record + from, (size_t)tables_end(record) - from) ^ record->bytes;
 }
 
-/* Whether a complete record begins here, with `left` bytes to the end of the file. */
-static bool is_record(const record_head *record, size_t left)
+/* Whether this can be the head of a record, with `left` bytes to the end of the file. */
+static bool is_head(const record_head *record, uint64_t left)
 {
-    if (left < sizeof *record || memcmp(record->magic, RECORD_MAGIC, sizeof record->magic) != 0 ||
-        record->bytes > left || record->bytes % ALIGNMENT || record->key_bytes % 8 || !record->key_bytes ||
-        record->key_bytes > GT_INDEX_KEY_MAX + 8 || record->section_count > SECTIONS_MAX ||
-        tables_end(record) > record->bytes || record->checksum != head_sum(record))
-        return false;
+    return memcmp(record->magic, RECORD_MAGIC, sizeof record->magic) == 0 && record->bytes <= left &&
+           record->bytes % ALIGNMENT == 0 && record->key_bytes % 8 == 0 && record->key_bytes &&
+           record->key_bytes <= GT_INDEX_KEY_MAX + 8 && record->section_count <= SECTIONS_MAX &&
+           tables_end(record) <= record->bytes;
+}
+
+/* Whether what follows the head, key and sections, is sound. */
+static bool has_sound_tables(const record_head *record)
+{
     const char *key = (const char *)(record + 1);
-    if (key[record->key_bytes - 1]) return false;
+    if (record->checksum != head_sum(record) || key[record->key_bytes - 1]) return false;
     const section *sections = sections_of(record);
     for (size_t i = 0; i < record->section_count; i++)
         if (sections[i].start % ALIGNMENT || sections[i].start < tables_end(record) ||
@@ -122,14 +137,30 @@ static bool is_record(const record_head *record, size_t left)
     return true;
 }
 
+/* The head of the record at this place with its key and table of sections; NULL if none is there. */
+static record_head *read_record(const gt_index_file *file, uint64_t at)
+{
+    record_head head;
+    if (file->size - at < sizeof head || !gt_read_fully(file->descriptor, &head, sizeof head, at) ||
+        !is_head(&head, file->size - at))
+        return NULL;
+    record_head *record = gt_alloc((size_t)tables_end(&head));
+    *record = head;
+    size_t rest = (size_t)tables_end(&head) - sizeof head;
+    if (gt_read_fully(file->descriptor, record + 1, rest, at + sizeof head) && has_sound_tables(record))
+        return record;
+    gt_free(record);
+    return NULL;
+}
+
 static void find_records(gt_index_file *file)
 {
-    size_t at = RECORDS_START;
+    uint64_t at = RECORDS_START;
     while (at < file->size) {
-        const record_head *record = (const record_head *)(const void *)(file->bytes + at);
-        if (!is_record(record, file->size - at)) break;
-        GT_PUSH(file->records, file->count, file->capacity, at);
-        at += (size_t)record->bytes;
+        record_place record = {.offset = at, .head = read_record(file, at)};
+        if (!record.head) break;
+        GT_PUSH(file->records, file->count, file->capacity, record);
+        at += record.head->bytes;
     }
     file->ends_clean = at == file->size;
 }
@@ -139,8 +170,12 @@ void gt_index_file_close(void *object)
     gt_index_file *file = object;
     if (!file || file->holds-- > 0) return;
     gt_guard_remove(file);
-    if (file->bytes) munmap((void *)(uintptr_t)file->bytes, file->size);
     if (file->descriptor >= 0) close(file->descriptor);
+    for (size_t i = 0; i < file->count; i++) {
+        gt_free(file->records[i].head);
+        gt_free(file->records[i].sections);
+    }
+    pthread_mutex_destroy(&file->keeping);
     gt_free(file->path);
     gt_free(file->records);
     gt_free(file);
@@ -156,32 +191,34 @@ gt_index_file *gt_index_file_hold(gt_index_file *file)
 static void release(void *object)
 {
     gt_index_file *file = object;
-    if (file->bytes) munmap((void *)(uintptr_t)file->bytes, file->size);
     if (file->descriptor >= 0) close(file->descriptor);
 }
 
-static gt_index_state map_file(gt_index_file *file, const gt_index_form *form)
+static gt_index_state read_head(gt_index_file *file, const gt_index_form *form)
 {
     struct stat status;
-    file->descriptor = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (file->descriptor < 0 || fstat(file->descriptor, &status) != 0) return GT_INDEX_MISSING;
+    if (fstat(file->descriptor, &status) != 0) return GT_INDEX_MISSING;
     if (!S_ISREG(status.st_mode) || status.st_size <= 0) return GT_INDEX_NO_INDEX;
-    file->size = (size_t)status.st_size;
-    void *bytes = mmap(NULL, file->size, PROT_READ, MAP_SHARED, file->descriptor, 0);
-    if (bytes == MAP_FAILED) return GT_INDEX_MISSING;
-    file->bytes = bytes;
-    file->head = bytes;
-    return check_head(form, file->head, file->size);
+    file->size = (uint64_t)status.st_size;
+    size_t len = file->size < sizeof file->head ? (size_t)file->size : sizeof file->head;
+    if (!gt_read_fully(file->descriptor, &file->head, len, 0)) return GT_INDEX_DAMAGED;
+    return check_head(form, &file->head, file->size);
 }
 
-gt_index_file *gt_index_file_open(const gt_index_form *wanted, const char *path, gt_index_state *state)
+static gt_index_file *open_file(const gt_index_form *wanted, const char *path, int descriptor,
+                                gt_index_state *state)
 {
+    *state = errno == EPERM || errno == ELOOP ? GT_INDEX_NOT_OURS
+             : errno == EINVAL                ? GT_INDEX_NO_INDEX
+                                              : GT_INDEX_MISSING;
+    if (descriptor < 0) return NULL;
     gt_index_form form = form_or_index(wanted);
     gt_index_file *file = gt_alloc_zero(1, sizeof *file);
-    file->descriptor = -1;
+    file->descriptor = descriptor;
+    pthread_mutex_init(&file->keeping, NULL);
     gt_guard_add(release, file);
     file->path = gt_strdup(path);
-    *state = map_file(file, &form);
+    *state = read_head(file, &form);
     if (*state == GT_INDEX_SOUND) {
         find_records(file);
         if (!file->count) *state = GT_INDEX_DAMAGED;
@@ -191,6 +228,17 @@ gt_index_file *gt_index_file_open(const gt_index_form *wanted, const char *path,
     return NULL;
 }
 
+gt_index_file *gt_index_file_open(const gt_index_form *form, const char *path, gt_index_state *state)
+{
+    return open_file(form, path, gt_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), state);
+}
+
+gt_index_file *gt_index_file_open_own(const gt_index_form *form, const char *path, const char *trace,
+                                      gt_index_state *state)
+{
+    return open_file(form, path, gt_own_open(path, O_RDONLY, trace), state);
+}
+
 const char *gt_index_file_path(const gt_index_file *file)
 {
     return file->path;
@@ -198,22 +246,22 @@ const char *gt_index_file_path(const gt_index_file *file)
 
 const char *gt_index_file_trace(const gt_index_file *file)
 {
-    return file->head->trace_path;
+    return file->head.trace_path;
 }
 
 const gt_trace_identity *gt_index_file_identity(const gt_index_file *file)
 {
-    return &file->head->trace;
+    return &file->head.trace;
 }
 
 bool gt_index_file_is_settled(const gt_index_file *file)
 {
-    return file->head->settled == 1;
+    return file->head.settled == 1;
 }
 
 uint32_t gt_index_file_kind(const gt_index_file *file)
 {
-    return file->head->kind;
+    return file->head.kind;
 }
 
 size_t gt_index_file_records(const gt_index_file *file)
@@ -225,7 +273,7 @@ size_t gt_index_file_records(const gt_index_file *file)
 
 static const record_head *record_at(const gt_index_file *file, size_t number)
 {
-    return (const record_head *)(const void *)(file->bytes + file->records[number]);
+    return file->records[number].head;
 }
 
 static const char *key_of(const record_head *record)
@@ -238,32 +286,66 @@ const char *gt_index_file_key(const gt_index_file *file, size_t record)
     return key_of(record_at(file, record));
 }
 
-typedef struct section_check {
-    const record_head *record;
+typedef struct section_reading {
+    const gt_index_file *file;
+    const record_place *record;
+    uint8_t *to;
     _Atomic bool damaged;
-} section_check;
+} section_reading;
 
-static void check_section(void *context, size_t index)
+/* Where the sections begin, in the record and in record_place.sections. */
+static uint64_t sections_start(const record_head *record)
 {
-    section_check *check = context;
-    const section *s = &sections_of(check->record)[index];
-    if (gt_checksum((const uint8_t *)check->record + s->start, (size_t)s->bytes) != s->checksum)
-        check->damaged = true;
+    return aligned(tables_end(record));
 }
 
-bool gt_index_file_find(const gt_index_file *file, const char *key, gt_image *image, bool *damaged)
+static void read_section(void *context, size_t index)
+{
+    section_reading *r = context;
+    const section *s = &sections_of(r->record->head)[index];
+    uint64_t sum, at = s->start - sections_start(r->record->head);
+    if (!gt_checksum_read(r->file->descriptor, r->record->offset + s->start, r->to + at, (size_t)s->bytes,
+                          &sum) ||
+        sum != s->checksum)
+        r->damaged = true;
+}
+
+/* The sections of a record, which are read the first time; NULL if they are damaged. Two threads may read
+ * them at the same time: what one of them has read stays. */
+static const uint8_t *sections_in_memory(gt_index_file *file, record_place *record)
+{
+    gt_lock(&file->keeping);
+    uint8_t *sections = record->sections;
+    gt_unlock(&file->keeping);
+    if (sections) return sections;
+    uint64_t bytes = record->head->bytes - sections_start(record->head);
+    section_reading reading = {.file = file, .record = record, .to = gt_alloc((size_t)bytes + 1)};
+    gt_parallel_each(record->head->section_count, read_section, &reading);
+    gt_lock(&file->keeping);
+    if (!reading.damaged && !record->sections) {
+        record->sections = reading.to;
+        reading.to = NULL;
+    }
+    sections = reading.damaged ? NULL : record->sections;
+    gt_unlock(&file->keeping);
+    gt_free(reading.to);
+    return sections;
+}
+
+bool gt_index_file_find(gt_index_file *file, const char *key, gt_image *image, bool *damaged)
 {
     *damaged = false;
     size_t number = file->count;
     while (number > 0 && strcmp(key_of(record_at(file, number - 1)), key) != 0) number--;
     if (!number) return false;
-    section_check check = {.record = record_at(file, number - 1)};
-    gt_parallel_each(check.record->section_count, check_section, &check);
-    *damaged = check.damaged;
-    if (check.damaged) return false;
-    for (size_t i = 0; i < check.record->section_count; i++) {
-        const section *s = &sections_of(check.record)[i];
-        gt_image_part part = {.bytes = (const uint8_t *)check.record + s->start, .len = (size_t)s->bytes};
+    record_place *record = &file->records[number - 1];
+    const uint8_t *sections = sections_in_memory(file, record);
+    *damaged = !sections;
+    if (*damaged) return false;
+    for (size_t i = 0; i < record->head->section_count; i++) {
+        const section *s = &sections_of(record->head)[i];
+        gt_image_part part = {.bytes = sections + (s->start - sections_start(record->head)),
+                              .len = (size_t)s->bytes};
         memcpy(part.name, s->name, sizeof part.name);
         GT_PUSH(image->parts, image->count, image->capacity, part);
     }
@@ -336,15 +418,15 @@ bool gt_index_file_append(const gt_index_file *file, const char *key, const gt_i
 {
     struct stat status;
     if (!file->ends_clean || strlen(key) > GT_INDEX_KEY_MAX || image->count > SECTIONS_MAX) return false;
-    int descriptor = open(file->path, O_WRONLY | O_APPEND | O_CLOEXEC);
+    int descriptor = gt_open(file->path, O_WRONLY | O_APPEND | O_NONBLOCK | O_CLOEXEC);
     if (descriptor < 0) return false;
     gt_guard_add(gt_close_descriptor, gt_descriptor(descriptor));
     size_t bytes = (size_t)record_space(key, image);
     uint8_t *record = gt_alloc_zero(1, bytes);
     fill_record(record, key, image);
-    struct stat mapped; /* another process may have replaced the file by that of a newer trace */
-    bool same = fstat(descriptor, &status) == 0 && fstat(file->descriptor, &mapped) == 0 &&
-                status.st_dev == mapped.st_dev && status.st_ino == mapped.st_ino &&
+    struct stat opened; /* another process may have replaced the file by that of a newer trace */
+    bool same = fstat(descriptor, &status) == 0 && fstat(file->descriptor, &opened) == 0 &&
+                status.st_dev == opened.st_dev && status.st_ino == opened.st_ino &&
                 status.st_size % ALIGNMENT == 0;
     bool written = same && write(descriptor, record, bytes) == (ssize_t)bytes;
     gt_free(record);
@@ -372,25 +454,24 @@ static void abandon(void *object)
     if (file->path) unlink(file->path);
 }
 
-/* Processes of other machines may write the same file, and have the same id. */
 static char *temporary_name(const char *path)
 {
-    static _Atomic unsigned number;
+    char number[GT_OWN_NAME];
+    gt_own_random_name(number);
     const char *name = gt_path_name(path);
-    return gt_format("%.*s.%.200s.tmp-%08x-%ld-%u", (int)(name - path), path, name, (unsigned)gt_map_seed(),
-                     (long)getpid(), number++);
+    return gt_format("%.*s.%.200s.tmp-%ld-%s", (int)(name - path), path, name, (long)getpid(), number);
 }
 
 static bool create_unnamed(unnamed *file, const char *path, gt_error *error)
 {
     char *folder = gt_path_folder(path);
 #ifdef O_TMPFILE
-    file->descriptor = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
+    file->descriptor = gt_open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
 #endif
     gt_free(folder);
     if (file->descriptor < 0) {
         file->path = temporary_name(path);
-        file->descriptor = open(file->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        file->descriptor = gt_open(file->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     }
     if (file->descriptor >= 0) return true;
     int reason = errno;
@@ -462,18 +543,18 @@ static void fill_head(uint8_t *out, const gt_index_new *new, int descriptor)
 void gt_index_file_refresh(const gt_index_file *file, const gt_trace_identity *identity)
 {
     struct timespec now;
-    file_head head = *file->head;
+    file_head head = file->head;
     head.trace = *identity;
     clock_gettime(CLOCK_REALTIME, &now);
     head.settled = identity->changed_ns < (int64_t)now.tv_sec * 1000000000 - GT_INDEX_SETTLED_NS;
     if (!head.settled) return;
     head.checksum = gt_checksum(&head, offsetof(file_head, checksum));
-    int descriptor = open(file->path, O_WRONLY | O_CLOEXEC);
+    int descriptor = gt_open(file->path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
     if (descriptor < 0) return;
-    struct stat status, mapped;
+    struct stat status, opened;
     /* Whoever reads half of it sees a wrong checksum. */
-    if (fstat(descriptor, &status) == 0 && fstat(file->descriptor, &mapped) == 0 &&
-        status.st_dev == mapped.st_dev && status.st_ino == mapped.st_ino)
+    if (fstat(descriptor, &status) == 0 && fstat(file->descriptor, &opened) == 0 &&
+        status.st_dev == opened.st_dev && status.st_ino == opened.st_ino)
         (void)!pwrite(descriptor, &head, sizeof head, 0);
     close(descriptor);
 }
@@ -491,19 +572,21 @@ static bool is_kept(const selection *from, size_t number)
            (!from->dropped || strncmp(key, from->dropped, strlen(from->dropped)) != 0);
 }
 
-static void fill_file(const unnamed *file, const gt_index_new *head, const selection *from,
+/* False if the old file cannot be read. */
+static bool fill_file(const unnamed *file, const gt_index_new *head, const selection *from,
                       const gt_image *image)
 {
     const gt_index_file *old = from->old;
     uint8_t *at = file->bytes + RECORDS_START;
     fill_head(file->bytes, head, file->descriptor);
     for (size_t i = 0; old && i < old->count; i++) {
-        const record_head *record = record_at(old, i);
+        const record_place *record = &old->records[i];
         if (!is_kept(from, i)) continue;
-        memcpy(at, record, (size_t)record->bytes);
-        at += record->bytes;
+        if (!gt_read_fully(old->descriptor, at, (size_t)record->head->bytes, record->offset)) return false;
+        at += record->head->bytes;
     }
     fill_record(at, from->key, image);
+    return true;
 }
 
 bool gt_index_file_create(const char *path, const gt_index_new *head, const gt_index_file *old,
@@ -521,8 +604,9 @@ bool gt_index_file_create(const char *path, const gt_index_new *head, const gt_i
     gt_guard_add(abandon, &file);
     bool done = create_unnamed(&file, path, error) && map_unnamed(&file, path, size, error);
     if (done) {
-        fill_file(&file, head, &from, image);
-        done = name_file(&file, path, error);
+        done = fill_file(&file, head, &from, image)
+                   ? name_file(&file, path, error)
+                   : gt_fail(error, "%s: changes while it is read", gt_index_file_path(old));
     }
     gt_guard_remove(&file);
     abandon(&file);

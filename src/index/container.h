@@ -4,7 +4,7 @@
  *     record    a key, and an image (base/image.h) as named sections, each with its checksum
  *     record    ...
  *
- * Records are added at the end and never changed, so readers may map the file while another process adds to
+ * Records are added at the end and never changed, so readers may read the file while another process adds to
  * it. A record whose writer was interrupted is recognised, and so is everything after it. Numbers are in the
  * byte order of the machine that wrote them; a file in another order is foreign.
  *
@@ -37,13 +37,17 @@ typedef enum gt_index_state {
     GT_INDEX_NO_INDEX,
     GT_INDEX_FOREIGN, /* another byte order, format or build of the program */
     GT_INDEX_DAMAGED,
+    GT_INDEX_NOT_OURS, /* a link, or of another user: see os/own.h */
 } gt_index_state;
 
 typedef struct gt_index_file gt_index_file;
 
-/* Maps an index file. *state says how that went; NULL unless it is sound. `form` is NULL for an index. */
+/* Opens an index file that the user has named, or one that must be ours (os/own.h), about `trace` or NULL.
+ * *state says how that went; NULL unless it is sound. `form` is NULL for an index. */
 gt_index_file *gt_index_file_open(const gt_index_form *form, const char *path, gt_index_state *state);
-/* Has the file stay mapped until gt_index_file_close was called once more. Returns it. */
+gt_index_file *gt_index_file_open_own(const gt_index_form *form, const char *path, const char *trace,
+                                      gt_index_state *state);
+/* Has the file stay in memory until gt_index_file_close was called once more. Returns it. */
 gt_index_file *gt_index_file_hold(gt_index_file *file);
 void gt_index_file_close(void *file); /* a gt_index_file; NULL does nothing */
 
@@ -56,9 +60,9 @@ bool gt_index_file_is_settled(const gt_index_file *file);
 /* The kind of trace, as the caller of gt_index_file_create numbered it. */
 uint32_t gt_index_file_kind(const gt_index_file *file);
 
-/* The image of the last record with this key. Its arrays are in the mapping, that is, valid until the file is
- * closed. False if there is none; then *damaged says whether there is one that is damaged. */
-bool gt_index_file_find(const gt_index_file *file, const char *key, gt_image *image, bool *damaged);
+/* The image of the last record with this key. Its arrays are valid until the file is closed. False if there
+ * is none; then *damaged says whether there is one that is damaged. */
+bool gt_index_file_find(gt_index_file *file, const char *key, gt_image *image, bool *damaged);
 size_t gt_index_file_records(const gt_index_file *file); /* how many there are */
 const char *gt_index_file_key(const gt_index_file *file, size_t record);
 

@@ -2,6 +2,7 @@
 #include "index/index.h"
 #include "index/checksum.h"
 #include "index/container.h"
+#include "os/own.h"
 #include "os/paths.h"
 
 /* Adding a record to an index with this many first drops those that only save time. */
@@ -22,7 +23,7 @@ struct gt_index {
 static bool has_magic(const char *path)
 {
     char head[sizeof GT_INDEX_MAGIC - 1];
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int descriptor = gt_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor < 0) return false;
     bool is = read(descriptor, head, sizeof head) == (ssize_t)sizeof head &&
               memcmp(head, GT_INDEX_MAGIC, sizeof head) == 0;
@@ -74,10 +75,12 @@ static char *in_cache(const char *trace_path)
     return path;
 }
 
+/* Not if something of somebody else is there. */
 static bool can_write_next_to(const char *trace_path)
 {
-    char *folder = gt_path_folder(trace_path);
-    bool can = access(folder, W_OK | X_OK) == 0;
+    char *folder = gt_path_folder(trace_path), *near = next_to(trace_path);
+    bool can = access(folder, W_OK | X_OK) == 0 && gt_own_may_replace(near);
+    gt_free(near);
     gt_free(folder);
     return can;
 }
@@ -118,15 +121,31 @@ static bool is_of_trace(gt_index *index, gt_index_file *file)
     return true;
 }
 
+/* Whether the user has named this file. */
+static bool is_named(const gt_index *index, const char *path)
+{
+    const char *place = index->policy.place;
+    return strcmp(path, index->trace_path) == 0 || (place && strcmp(path, place) == 0);
+}
+
+static gt_index_file *open_file(const gt_index *index, const char *path, gt_index_state *state)
+{
+    return is_named(index, path) ? gt_index_file_open(NULL, path, state)
+                                 : gt_index_file_open_own(NULL, path, index->trace_path, state);
+}
+
 /* Opens the file if it is an index that can be used; says so if it is one that cannot. */
 static bool try_file(gt_index *index, const char *path)
 {
+    static const char *const reasons[] = {
+        [GT_INDEX_FOREIGN] = "index of another build of gputally",
+        [GT_INDEX_DAMAGED] = "damaged index",
+        [GT_INDEX_NOT_OURS] = "a link, or of another user, whom neither the folder nor the trace belongs to",
+    };
     gt_index_state state;
     if (!path) return false;
-    gt_index_file *file = gt_index_file_open(NULL, path, &state);
-    const char *why = state == GT_INDEX_FOREIGN   ? "index of another build of gputally"
-                      : state == GT_INDEX_DAMAGED ? "damaged index"
-                                                  : NULL;
+    gt_index_file *file = open_file(index, path, &state);
+    const char *why = state < GT_LENGTH(reasons) ? reasons[state] : NULL;
     if (state == GT_INDEX_SOUND && index->is_trace && !is_of_trace(index, file))
         why = "index of an earlier state of the trace, or of another trace";
     if (why) say_unused(index, path, why);
@@ -241,9 +260,9 @@ bool gt_index_contents(const gt_index *index, uint64_t *size, uint64_t *checksum
     return true;
 }
 
-const char *gt_index_target(const gt_index *index)
+const char *gt_index_path(const gt_index *index)
 {
-    return index ? index->target : NULL;
+    return index && index->file ? gt_index_file_path(index->file) : NULL;
 }
 
 /* Whether the file is what a crash of the system may leave of an index: nothing, its first bytes, or zeros
@@ -254,7 +273,7 @@ static bool is_rest_of_index(const char *path)
     char head[sizeof zeros];
     struct stat status;
     if (stat(path, &status) != 0 || !S_ISREG(status.st_mode)) return false;
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int descriptor = gt_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor < 0) return false;
     ssize_t len = read(descriptor, head, sizeof head);
     close(descriptor);
@@ -287,11 +306,11 @@ static uint64_t image_bytes(const gt_image *image)
     return bytes;
 }
 
-/* Maps what was written, so that the next record is added to it. */
+/* Opens what was written, so that the next record is added to it. */
 static void open_written(gt_index *index)
 {
     gt_index_state state;
-    gt_index_file *file = gt_index_file_open(NULL, index->target, &state);
+    gt_index_file *file = open_file(index, index->target, &state);
     if (!file) return;
     gt_index_file_close(index->file);
     index->file = file;
@@ -325,25 +344,29 @@ static void warn_privately(const gt_index *index, const char *text)
     gt_log_set_private(before);
 }
 
+static bool keep(gt_index *index, gt_index_kind kind, const char *key, const gt_image *image, gt_error *error)
+{
+    gt_trace_identity now;
+    if (!gt_trace_identify(index->trace_path, &now) || !gt_trace_has_same_times(&now, &index->seen))
+        return gt_fail(error, "%s: the trace changes, so there is no index of it", index->trace_path);
+    bool append = index->file && strcmp(gt_index_file_path(index->file), index->target) == 0 &&
+                  gt_index_file_records(index->file) < RECORDS_MAX && image_bytes(image) <= APPENDED_MAX;
+    return (append && gt_index_file_append(index->file, key, image)) ||
+           write_file(index, kind, key, image, error);
+}
+
 bool gt_index_keep(gt_index *index, gt_index_kind kind, const char *key, const gt_image *image)
 {
     gt_error error = {""};
-    gt_trace_identity now;
     if (!gt_index_keeps(index)) return false;
-    if (!gt_trace_identify(index->trace_path, &now) || !gt_trace_has_same_times(&now, &index->seen)) {
-        gt_fail(&error, "%s: the trace changes, so there is no index of it", index->trace_path);
-        warn_privately(index, error.text);
-        return false;
-    }
-    bool append = index->file && strcmp(gt_index_file_path(index->file), index->target) == 0 &&
-                  gt_index_file_records(index->file) < RECORDS_MAX && image_bytes(image) <= APPENDED_MAX;
-    bool written = (append && gt_index_file_append(index->file, key, image)) ||
-                   write_file(index, kind, key, image, &error);
-    if (written)
+    bool kept = keep(index, kind, key, image, &error);
+    gt_index_tally *tally = index->policy.tally;
+    if (tally) (*(kept ? &tally->kept : &tally->failed))++;
+    if (kept)
         open_written(index);
     else
         warn_privately(index, error.text);
-    return written;
+    return kept;
 }
 
 /* ---- an index instead of its trace ---- */

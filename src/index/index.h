@@ -27,12 +27,17 @@ typedef enum gt_index_mode {
     GT_INDEX_AUTO, /* also write what is missing */
 } gt_index_mode;
 
+typedef struct gt_index_tally {
+    _Atomic unsigned kept, failed;
+} gt_index_tally;
+
 typedef struct gt_index_policy {
     gt_index_mode mode;
     const char *place; /* the index file, or the folder of index files; NULL: next to the trace, or else in
                           the user's cache folder */
     bool is_cache;     /* `place` is a folder that only has indexes made by this program: files that cannot be
                           used     are replaced without a message */
+    struct gt_index_tally *tally; /* counts what gt_index_keep does; NULL: nobody asks */
     struct gt_index *open; /* an index that is open: gt_index_open returns it for its trace; NULL: none */
 } gt_index_policy;
 
@@ -84,5 +89,5 @@ bool gt_index_kind_of(const char *path, gt_index_kind *kind, gt_error *error);
 char *gt_index_cache_folder(void);
 /* Size and checksum of the trace, if the index is one that can be used: then they are those of now. */
 bool gt_index_contents(const gt_index *index, uint64_t *size, uint64_t *checksum);
-/* Where gt_index_keep writes; NULL if there is no index. */
-const char *gt_index_target(const gt_index *index);
+/* The index file, if there is one that can be used; NULL otherwise. */
+const char *gt_index_path(const gt_index *index);

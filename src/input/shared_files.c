@@ -10,6 +10,7 @@
 #include "base/guard.h"
 #include "base/many.h"
 #include "base/team.h"
+#include "os/own.h"
 #include "procs/procs.h"
 #include "procs/folder.h"
 #include "procs/part.h"
@@ -128,12 +129,12 @@ static gt_part *open_part(const job *j, size_t index)
 {
     gt_part_state state;
     char *path = gt_work_folder_part(j->folder, j->files->paths[index]);
-    gt_part *part = gt_part_open(path, &state);
+    gt_part *part = gt_part_open(path, false, &state);
     for (unsigned i = 0; j->waits && !part && state == GT_PART_MISSING && i < SEEN_STEPS; i++) {
-        DIR *list = opendir(j->folder); /* has a network file system ask again */
+        DIR *list = gt_opendir(j->folder); /* has a network file system ask again */
         if (list) closedir(list);
         poll(NULL, 0, SEEN_STEP_MS);
-        part = gt_part_open(path, &state);
+        part = gt_part_open(path, false, &state);
     }
     gt_free(path);
     if (part && strcmp(gt_part_key(part), j->files->key) == 0) return part;

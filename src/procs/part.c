@@ -5,6 +5,7 @@
 #include "index/build.h"
 #include "index/checksum.h"
 #include "index/container.h"
+#include "os/own.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -33,7 +34,7 @@ static gt_index_form form_of_parts(void)
 static ssize_t read_magic(const char *path, char magic[sizeof GT_PART_MAGIC - 1])
 {
     struct stat status;
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int descriptor = gt_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor < 0) return -1;
     bool is_file = fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
     ssize_t len = is_file ? read(descriptor, magic, sizeof GT_PART_MAGIC - 1) : -1;
@@ -76,14 +77,15 @@ bool gt_part_write(const char *path, const gt_part_new *part, const gt_image *im
 static const gt_part_state states[] = {
     [GT_INDEX_SOUND] = GT_PART_SOUND,      [GT_INDEX_MISSING] = GT_PART_MISSING,
     [GT_INDEX_NO_INDEX] = GT_PART_NO_PART, [GT_INDEX_FOREIGN] = GT_PART_FOREIGN,
-    [GT_INDEX_DAMAGED] = GT_PART_DAMAGED,
+    [GT_INDEX_DAMAGED] = GT_PART_DAMAGED,  [GT_INDEX_NOT_OURS] = GT_PART_NOT_OURS,
 };
 
-gt_part *gt_part_open(const char *path, gt_part_state *state)
+gt_part *gt_part_open(const char *path, bool is_named, gt_part_state *state)
 {
     gt_index_form form = form_of_parts();
     gt_index_state opened;
-    gt_part part = {.file = gt_index_file_open(&form, path, &opened)};
+    gt_part part = {.file = is_named ? gt_index_file_open(&form, path, &opened)
+                                     : gt_index_file_open_own(&form, path, NULL, &opened)};
     bool damaged = false;
     *state = states[opened];
     if (!part.file) return NULL;
@@ -158,6 +160,7 @@ char *gt_part_describe(const char *path, gt_part_state state)
         [GT_PART_NO_PART] = "not a partial of gputally",
         [GT_PART_FOREIGN] = "partial of another version of gputally",
         [GT_PART_DAMAGED] = "damaged partial",
+        [GT_PART_NOT_OURS] = "a link, or partial of another user; name the file itself to use it",
         [GT_PART_STALE] = "stale partial: its trace has changed since",
     };
     bool again = state == GT_PART_FOREIGN || state == GT_PART_DAMAGED || state == GT_PART_STALE;

@@ -9,7 +9,7 @@
  *     gt_part_write(path, &(gt_part_new){.key = key, .trace_path = trace, .identity = identity}, &image,
  * ...);
  *     ...
- *     gt_part *part = gt_part_open(path, &state);
+ *     gt_part *part = gt_part_open(path, false, &state);
  *     if (part && strcmp(gt_part_key(part), key) == 0) ... load from gt_part_image(part) ...
  *     gt_part_close(part);
  *
@@ -29,7 +29,8 @@ typedef enum gt_part_state {
     GT_PART_NO_PART, /* a file of another kind */
     GT_PART_FOREIGN, /* another version of the program, format or byte order */
     GT_PART_DAMAGED,
-    GT_PART_STALE, /* its trace has changed since */
+    GT_PART_STALE,    /* its trace has changed since */
+    GT_PART_NOT_OURS, /* a link, or of another user: see os/own.h */
 } gt_part_state;
 
 /* ---- writing ---- */
@@ -49,8 +50,9 @@ bool gt_part_write(const char *path, const gt_part_new *part, const gt_image *im
 
 typedef struct gt_part gt_part;
 
-/* Maps a partial. *state says how that went; NULL unless it is sound. Says nothing about its trace. */
-gt_part *gt_part_open(const char *path, gt_part_state *state);
+/* Opens a partial. *state says how that went; NULL unless it is sound. Says nothing about its trace. One that
+ * the user has not named must be ours. */
+gt_part *gt_part_open(const char *path, bool is_named, gt_part_state *state);
 void gt_part_close(gt_part *part); /* NULL does nothing */
 /* All of them are valid until the partial is closed. */
 const gt_image *gt_part_image(const gt_part *part);

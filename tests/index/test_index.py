@@ -17,6 +17,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 from tests.common import harness
@@ -580,6 +581,68 @@ def test_command(binary):
         # A pattern that also finds the index is not two traces.
         r = harness.run([binary, "report", trace, trace + SUFFIX, "-q"])
         assert r.code == 0 and not r.stderr, r
+
+
+def test_says_what_it_did(binary):
+    """"wrote" and "up to date" only with an index that is whole and of this trace; otherwise exit status 1."""
+    with folder() as at:
+        trace = copy_trace(at, "pytorch", "training.json.gz")
+        assert harness.run([binary, "index", trace]).stdout.startswith(f"wrote {trace + SUFFIX} (")
+        assert harness.run([binary, "index", trace]).stdout.startswith(f"up to date: {trace + SUFFIX} (")
+        whole = os.path.getsize(trace + SUFFIX)
+        for spoilt in ("foreign", "truncated", "another state", "not an index", "one part"):
+            if spoilt == "foreign":
+                rewrite(trace + SUFFIX, lambda data: data.__setitem__(16, data[16] ^ 1))
+            elif spoilt == "truncated":
+                os.truncate(trace + SUFFIX, HEAD_BYTES + 100)
+            elif spoilt == "another state":
+                with gzip.open(trace, "ab") as file:
+                    file.write(b"  ")
+            elif spoilt == "not an index":
+                with open(trace + SUFFIX, "w") as file:
+                    file.write("precious")
+            else:
+                words = ["--index", "auto", "-q", "--output_csvs_dir", os.path.join(at, "out")]
+                assert harness.run([binary, "pytorch", trace, *words]).code == 0
+            done = harness.run([binary, "index", trace], file_size_limit=HEAD_BYTES + 500)
+            assert done.code == 1 and not done.stdout, (spoilt, done)
+            assert "no index was written" in done.stderr or "not all of it is in the index" in done.stderr, (spoilt, done)
+            done = harness.run([binary, "index", trace])
+            if spoilt == "not an index":
+                assert done.code == 1 and not done.stdout and "not an index, so it is not replaced" in done.stderr, done
+                os.remove(trace + SUFFIX)
+                continue
+            assert done.code == 0 and done.stdout.startswith(f"wrote {trace + SUFFIX} ("), (spoilt, done)
+            assert os.path.getsize(trace + SUFFIX) > whole / 2 and set(os.listdir(at)) <= {"out", "training.json.gz", "training.json.gz" + SUFFIX}
+
+
+def test_truncated_while_in_use(binary):
+    """Another program truncates the index again and again: the report is the same, no signal ends the program, and nothing is left."""
+    with folder() as at:
+        trace = copy_trace(at, "pytorch", "training_stack.json.gz")
+        assert harness.run([binary, "index", trace, "-q"]).code == 0
+        expected = Result(binary, at, trace, ["--index", "off", "--topk_ops", "5"])
+        with open(trace + SUFFIX, "rb") as file:
+            index = file.read()
+        stop = threading.Event()
+
+        def spoil_it():
+            rng = random.Random(42)
+            while not stop.is_set():
+                with open(trace + SUFFIX, "r+b") as file:
+                    file.truncate(rng.randrange(len(index)))
+                    file.seek(0)
+                    file.write(index)
+        spoiler = threading.Thread(target=spoil_it)
+        spoiler.start()
+        try:
+            for _ in range(100 if harness.LONG else 25):
+                got = Result(binary, at, trace, ["--topk_ops", "5"])
+                assert got.code == 0 and got.files == expected.files and got.stdout == expected.stdout, got.stderr
+        finally:
+            stop.set()
+            spoiler.join()
+        assert sorted(os.listdir(at)) == sorted([os.path.basename(trace), os.path.basename(trace) + SUFFIX]), os.listdir(at)
 
 
 def test_standard_input(binary):

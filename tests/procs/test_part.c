@@ -84,7 +84,7 @@ static void write_part(bool with_checksum)
 static gt_part_state state_of(const char *path)
 {
     gt_part_state state;
-    gt_part *part = gt_part_open(path, &state);
+    gt_part *part = gt_part_open(path, false, &state);
     assert_true((part != NULL) == (state == GT_PART_SOUND));
     if (!part) return state;
     const char *found = gt_image_get_all(gt_part_image(part), "some", "text", 1, sizeof text);
@@ -191,7 +191,7 @@ static void set_times(const char *path, int64_t modified_s)
 static void check(bool current, bool stale)
 {
     gt_part_state found;
-    gt_part *part = gt_part_open(part_path, &found);
+    gt_part *part = gt_part_open(part_path, false, &found);
     assert_non_null(part);
     assert_int_equal(gt_part_is_current(part, trace), current);
     assert_int_equal(gt_part_is_stale(part), stale);

@@ -52,30 +52,28 @@ static bool read_all(const char *path, const gt_read_options *read, bool python,
     return made;
 }
 
-static struct stat state_of(const char *path)
+/* Says where the index is, or fails if it is not that of the trace: warnings have said why. */
+static bool show_index(const gt_call *call, const char *path, const gt_index_policy *policy, gt_error *error)
 {
-    struct stat status;
-    if (!path || stat(path, &status) != 0) status = (struct stat){0};
-    return status;
+    gt_index *index = gt_index_open(&(gt_index_policy){GT_INDEX_USE, policy->place}, path);
+    const char *file = gt_index_path(index);
+    bool is_whole = file && !policy->tally->failed;
+    if (!is_whole)
+        gt_fail(error, "%s: %s", path, file ? "not all of it is in the index" : "no index was written");
+    else if (!gt_arguments_flag(&call->arguments, "quiet"))
+        printf("%s %s (%.1f MB)\n", policy->tally->kept ? "wrote" : "up to date:", file,
+               (double)gt_path_bytes(file) / 1e6);
+    gt_index_close(index);
+    return is_whole;
 }
 
 static bool make_index(const gt_call *call, const char *path, const gt_read_options *read, gt_error *error)
 {
     if (strcmp(path, "-") == 0) return gt_fail(error, "standard input has no index");
     if (gt_path_is_folder(path)) return gt_fail(error, "%s: a folder has no index; name its traces", path);
-    gt_index *before = gt_index_open(&(gt_index_policy){GT_INDEX_AUTO, read->index->place, NULL}, path);
-    char *target = before ? gt_strdup(gt_index_target(before)) : NULL;
-    gt_index_close(before);
-    struct stat old = state_of(target);
-    bool made = read_all(path, read, gt_arguments_flag(&call->arguments, "python_functions"), error);
-    struct stat now = state_of(target);
-    if (made && !now.st_size) made = gt_fail(error, "%s: no index was written", path);
-    if (made && !gt_arguments_flag(&call->arguments, "quiet")) {
-        bool same = old.st_ino == now.st_ino && old.st_size == now.st_size;
-        printf("%s %s (%.1f MB)\n", same ? "up to date:" : "wrote", target, (double)now.st_size / 1e6);
-    }
-    gt_free(target);
-    return made;
+    *read->index->tally = (gt_index_tally){0};
+    return read_all(path, read, gt_arguments_flag(&call->arguments, "python_functions"), error) &&
+           show_index(call, path, read->index, error);
 }
 
 gt_exit gt_cmd_index(const gt_call *call)
@@ -89,7 +87,8 @@ gt_exit gt_cmd_index(const gt_call *call)
         fprintf(stderr, "gputally: %s\n", error.text);
         return GT_EXIT_FAILED;
     }
-    gt_index_policy policy = {.mode = GT_INDEX_AUTO, .place = folder};
+    gt_index_tally tally;
+    gt_index_policy policy = {.mode = GT_INDEX_AUTO, .place = folder, .tally = &tally};
     read.index = &policy;
     size_t count = call->arguments.file_count;
     for (size_t i = 0; i < count; i++) {

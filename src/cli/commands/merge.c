@@ -117,7 +117,7 @@ static bool add_sources(sources *all, gt_error *error)
 static void look_at(void *context, size_t index)
 {
     source *one = &((sources *)context)->items[index];
-    gt_part *part = gt_part_open(one->path, &one->state);
+    gt_part *part = gt_part_open(one->path, one->named, &one->state);
     if (!part) return;
     one->rank = gt_rank_collectives_saved_rank(gt_part_image(part));
     one->world_size = gt_rank_collectives_saved_world_size(gt_part_image(part));
@@ -253,7 +253,7 @@ static gt_rank_collectives *load(const void *context, size_t rank, gt_error *err
     sources *all = (sources *)(uintptr_t)context;
     const char *path = all->files.paths[rank];
     gt_part_state state;
-    gt_part *part = gt_part_open(path, &state);
+    gt_part *part = gt_part_open(path, all->by_rank[rank]->named, &state);
     gt_rank_collectives *c = part ? gt_rank_collectives_load(gt_part_image(part), (int64_t)rank) : NULL;
     gt_part_close(part);
     if (c) return c;

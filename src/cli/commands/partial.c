@@ -277,7 +277,7 @@ static bool can_be_loaded(const gt_part *part, int64_t rank)
 static bool look_at_old(const job *j, item *one)
 {
     gt_part_state state;
-    gt_part *old = gt_part_open(one->part, &state);
+    gt_part *old = gt_part_open(one->part, false, &state);
     if (!old) return true;
     bool is_of_trace = gt_path_is_same_file(gt_part_trace(old), one->trace);
     bool is_other = !is_of_trace && gt_path_is_file(gt_part_trace(old));
