@@ -66,7 +66,7 @@ static const gt_option partials_options[] = {
     {"partials", GT_OPTION_STRING, "DIR", NULL,
      "keep what is made of each trace in DIR, and use what is there and still fits (default: started by "
      "mpirun or "
-     "srun, in .gputally-parts next to the traces until the report is written)"},
+     "srun, in .gputally-parts-RANDOM next to the traces until the report is written)"},
 };
 const gt_option_group gt_partials_group = {"Several processes", partials_options,
                                            GT_LENGTH(partials_options)};

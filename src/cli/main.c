@@ -13,6 +13,7 @@
 #include "json/scan_set.h"
 #include "output/terminal.h"
 #include "os/child.h"
+#include "os/own.h"
 #include "os/paths.h"
 
 #ifdef __GLIBC__
@@ -339,6 +340,7 @@ int main(int argc, char **argv)
 {
     gt_print_escaped();
     gt_cleanup_install();
+    gt_own_name_paths(argv, (size_t)argc);
     if (!choose_instructions()) return GT_EXIT_USAGE;
 #ifdef GT_PORTABLE
     name_helper();

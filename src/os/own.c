@@ -111,6 +111,8 @@ static int fail_with(int descriptor, int reason)
     return -1;
 }
 
+enum { ATTEMPTS_MAX = 10 };
+
 /* The folder of a path, open; its facts. */
 static int open_folder_of(const char *path, struct stat *folder)
 {
@@ -137,12 +139,31 @@ int gt_own_open(const char *path, int flags, const char *trace)
     struct stat folder;
     int in = open_folder_of(path, &folder);
     if (in < 0) return -1;
-    int more = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
-    int descriptor = open_in(in, gt_path_name(path), (flags & ~O_TRUNC) | more, 0666);
-    int failure = descriptor < 0 ? errno : check_file(descriptor, flags, &folder, trace);
+    const char *name = gt_path_name(path);
+    int how = (flags & ~(O_TRUNC | O_CREAT)) | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+    bool create = flags & O_CREAT, is_new = false;
+    int descriptor = -1;
+    /* What did not exist is ours, even if the file system gives it to somebody else. It may disappear again
+     * before it is opened. */
+    for (int attempt = 0; descriptor < 0 && attempt < (create ? ATTEMPTS_MAX : 1); attempt++) {
+        if (create) descriptor = open_in(in, name, how | O_CREAT | O_EXCL, 0666);
+        is_new = descriptor >= 0;
+        if (!is_new && (!create || errno == EEXIST)) descriptor = open_in(in, name, how, 0);
+        if (descriptor < 0 && errno != ENOENT) break;
+    }
+    int failure = descriptor < 0 ? errno : is_new ? 0 : check_file(descriptor, flags, &folder, trace);
     close(in);
     if (!failure && flags & O_TRUNC && ftruncate(descriptor, 0) != 0) failure = errno;
     return failure ? fail_with(descriptor, failure) : descriptor;
+}
+
+int gt_own_reopen(const char *path, int flags)
+{
+    struct stat found;
+    int descriptor = gt_open(path, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    bool is =
+        descriptor >= 0 && fstat(descriptor, &found) == 0 && S_ISREG(found.st_mode) && found.st_nlink == 1;
+    return is || descriptor < 0 ? descriptor : fail_with(descriptor, EPERM);
 }
 
 FILE *gt_own_fopen(const char *path, const char *mode)

@@ -45,6 +45,9 @@ bool gt_own_belongs(const struct stat *status, const struct stat *folder);
  * nothing. -1 with ELOOP if it is a link, with EPERM if it belongs to somebody else or, to be written, has
  * several names, and with EINVAL if it is no regular file. O_TRUNC takes effect after these checks. */
 int gt_own_open(const char *path, int flags, const char *trace);
+/* The same for a file that we have just created under a name that nobody could guess. It may belong to
+ * somebody else: some network file systems say so of all files. */
+int gt_own_reopen(const char *path, int flags);
 /* fopen() for a file of ours, with mode "r" or "w". */
 FILE *gt_own_fopen(const char *path, const char *mode);
 /* Whether there is a folder under this name that is ours. If a foreign one is in the way, errno is EPERM, and

@@ -9,6 +9,7 @@
 #include "base/guard.h"
 #include "base/team.h"
 #include "compat/python_repr.h"
+#include "os/own.h"
 #include "output/text.h"
 #include "output/writers.h"
 
@@ -309,7 +310,7 @@ static void open_sheet(sheet_file *sheet)
 {
     const char *temporary = gt_output_create_file(sheet->output, sheet->number, &sheet->error);
     sheet->is_missing = !temporary;
-    sheet->descriptor = temporary ? open(temporary, O_WRONLY | O_CLOEXEC) : -1;
+    sheet->descriptor = temporary ? gt_own_reopen(temporary, O_WRONLY) : -1;
     if (sheet->descriptor < 0) {
         sheet->failure = errno ? errno : EIO;
         return;

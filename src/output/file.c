@@ -2,6 +2,7 @@
 #include "output/file.h"
 
 #include "base/guard.h"
+#include "os/own.h"
 #include "os/paths.h"
 
 #include <sys/mman.h>
@@ -57,7 +58,7 @@ bool gt_file_open(gt_file *file, gt_output *output, const char *path, gt_error *
 {
     const char *temporary = gt_output_add_file(output, path, error);
     if (!temporary) return false;
-    int descriptor = open(temporary, O_WRONLY | O_CLOEXEC);
+    int descriptor = gt_own_reopen(temporary, O_WRONLY);
     if (descriptor < 0) return gt_fail_writing(error, path, errno);
     *file = (gt_file){.descriptor = descriptor, .csv_safe = gt_output_is_csv_safe(output)};
     gt_guard_add(close_descriptor, file);
@@ -161,7 +162,7 @@ struct gt_temp_store {
 static int open_unnamed(const char *path)
 {
     char *folder = gt_path_folder(path);
-    int descriptor = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    int descriptor = gt_open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (descriptor < 0) { /* not every file system has O_TMPFILE */
         char *name = gt_format("%s/.gputally-XXXXXX", folder);
         descriptor = mkostemp(name, O_CLOEXEC);

@@ -11,6 +11,8 @@ typedef struct gt_leftovers {
     bool is_shared; /* the folder may be used by several machines */
 } gt_leftovers;
 
+/* A temporary path in the folder for a file with this name, that nobody can guess. The caller frees it. */
+char *gt_leftovers_name(const char *folder, const char *name, size_t name_max);
 /* Removes those of the file `name`, of which hidden names have the first `name_max` bytes. */
 void gt_leftovers_remove(gt_leftovers *leftovers, const char *folder, const char *name, size_t name_max);
 void gt_leftovers_free(gt_leftovers *leftovers);

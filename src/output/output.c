@@ -12,13 +12,14 @@
 #include "output/output.h"
 
 #include "base/guard.h"
+#include "os/own.h"
 #include "os/paths.h"
 
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 
-enum { NAME_MAX_BYTES = 200 }; /* of a document's name in its temporary name */
+enum { NAME_MAX_BYTES = 200, ATTEMPTS_MAX = 100 }; /* of a document's name in its temporary name */
 
 /* Something created on disk that is removed unless it is committed. */
 typedef struct created {
@@ -32,6 +33,7 @@ typedef struct document {
     char *target;    /* the same file with links resolved: what the commit renames to */
     char *temporary; /* where it is written until then; NULL: not created yet */
     mode_t mode;
+    const char *points_to;                                /* of a link, borrowed; NULL: it is a file */
     enum { WAITING, RENAMED, EXCHANGED, REPLACED } state; /* within a commit */
     int descriptor; /* of what is sent instead of renamed, in a commit; -1: closed */
 } document;
@@ -246,9 +248,9 @@ const char *gt_output_file_path(const gt_output *output, size_t index)
 
 /* ---- creating folders and files ---- */
 
-/* Creates a folder or a new file and remembers it in the same locked step: a signal handler finds either both
- * or neither. Returns 0 or errno. */
-static int create(gt_output *output, const char *path, bool is_folder, mode_t mode)
+/* Creates a folder, a link or a new file and remembers it in the same locked step: a signal handler finds
+ * either both or neither. Returns 0 or errno. */
+static int create(gt_output *output, const char *path, bool is_folder, const char *points_to, mode_t mode)
 {
     created *item = gt_alloc(sizeof *item);
     *item = (created){.path = gt_strdup(path), .is_folder = is_folder};
@@ -259,8 +261,10 @@ static int create(gt_output *output, const char *path, bool is_folder, mode_t mo
     int failure = 0;
     if (is_folder) {
         if (mkdir(path, mode) != 0) failure = errno;
+    } else if (points_to) {
+        if (symlink(points_to, path) != 0) failure = errno;
     } else {
-        descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+        descriptor = gt_open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
         if (descriptor < 0) failure = errno;
     }
     if (!failure) {
@@ -280,6 +284,8 @@ static int create(gt_output *output, const char *path, bool is_folder, mode_t mo
 bool gt_output_add_folder(gt_output *output, const char *path, gt_error *error)
 {
     struct stat found;
+    if (!gt_own_is_path(path))
+        return gt_fail(error, "cannot write to %s: it goes through a link of another user", path);
     if (stat(path, &found) == 0 && S_ISDIR(found.st_mode)) return true; /* the usual case */
     char *part = gt_strdup(path);
     int failure = 0;
@@ -287,7 +293,7 @@ bool gt_output_add_folder(gt_output *output, const char *path, gt_error *error)
         if (path[end] && path[end] != '/') continue;
         part[end] = 0;
         if (stat(part, &found) != 0) {
-            failure = create(output, part, true, 0777);
+            failure = create(output, part, true, NULL, 0777);
             if (failure == EEXIST) failure = 0; /* created by another process meanwhile */
         } else if (!S_ISDIR(found.st_mode)) {
             failure = ENOTDIR;
@@ -308,19 +314,23 @@ static char *real_path(const char *path)
     return gt_adopt(real);
 }
 
-/* The path with the links of its folder and its own resolved. The folder must exist. */
+/* The path with the links of its folder resolved. The folder must exist. */
+static char *resolve_folder(const char *path)
+{
+    char *folder = gt_path_folder(path), *real_folder = real_path(folder), *target = NULL;
+    if (real_folder)
+        target = gt_format("%s/%s", strcmp(real_folder, "/") ? real_folder : "", gt_path_name(path));
+    gt_free(folder);
+    gt_free(real_folder);
+    return target ? target : gt_strdup(path);
+}
+
+/* The same with its own link resolved, unless the user has not named it: see may_replace. */
 static char *resolve(const char *path)
 {
     struct stat found;
-    char *target = lstat(path, &found) == 0 ? real_path(path) : NULL;
-    if (target) return target;
-    char *folder = gt_path_folder(path);
-    char *real_folder = real_path(folder);
-    gt_free(folder);
-    if (!real_folder) return gt_strdup(path);
-    target = gt_format("%s/%s", strcmp(real_folder, "/") ? real_folder : "", gt_path_name(path));
-    gt_free(real_folder);
-    return target;
+    char *target = lstat(path, &found) == 0 && gt_own_is_named(path) ? real_path(path) : NULL;
+    return target ? target : resolve_folder(path);
 }
 
 /* Whether a file may be written there. Sets the mode to that of the file it replaces. */
@@ -331,6 +341,9 @@ static bool may_replace(const gt_output *output, const char *path, const char *t
         if (strcmp(output->documents[i].target, target) == 0)
             return gt_fail(error, "cannot write %s: the report already has a file with this name", path);
     struct stat old;
+    if (!gt_own_is_named(path) && !gt_own_may_replace(path))
+        return gt_fail(error, "cannot write %s: %s; remove it, or name the output", path,
+                       gt_own_reason(errno));
     if (stat(target, &old) != 0) return true;
     if (S_ISDIR(old.st_mode)) return gt_fail_writing(error, path, EISDIR);
     if (!S_ISREG(old.st_mode)) return gt_fail(error, "cannot write %s: not a regular file", path);
@@ -339,21 +352,19 @@ static bool may_replace(const gt_output *output, const char *path, const char *t
     return true;
 }
 
-/* Creates ".name.tmp-PID" in the target's folder, with a number added if that name is taken. NULL with errno
- * on failure. */
-static char *create_temporary(gt_output *output, const char *target, mode_t mode)
+/* Creates a hidden file in the target's folder (leftovers.h). NULL with errno on failure. */
+static char *create_temporary(gt_output *output, const document *planned)
 {
+    const char *target = planned->target;
     const char *name = gt_path_name(target);
     char *folder = gt_path_folder(target);
     char *temporary = NULL;
     int failure = EEXIST;
     gt_leftovers_remove(&output->leftovers, folder, name, NAME_MAX_BYTES);
-    for (int attempt = 0; failure == EEXIST && attempt < 1000; attempt++) {
+    for (int attempt = 0; failure == EEXIST && attempt < ATTEMPTS_MAX; attempt++) {
         gt_free(temporary);
-        char number[16] = "";
-        if (attempt > 0) snprintf(number, sizeof number, "-%d", attempt);
-        temporary = gt_format("%s/.%.*s.tmp-%d%s", folder, NAME_MAX_BYTES, name, (int)getpid(), number);
-        failure = create(output, temporary, false, mode);
+        temporary = gt_leftovers_name(folder, name, NAME_MAX_BYTES);
+        failure = create(output, temporary, false, planned->points_to, planned->mode);
     }
     gt_free(folder);
     if (!failure) return temporary;
@@ -394,12 +405,30 @@ const char *gt_output_create_file(gt_output *output, size_t number, gt_error *er
 {
     document *planned = &output->documents[number];
     gt_lock(&output->creating);
-    planned->temporary = create_temporary(output, planned->target, planned->mode);
+    planned->temporary = create_temporary(output, planned);
     int failure = errno;
     gt_unlock(&output->creating);
     if (!planned->temporary)
         gt_fail_writing(error, gt_output_is_sent(planned->path) ? planned->target : planned->path, failure);
     return planned->temporary;
+}
+
+void gt_output_make_executable(gt_output *output, size_t number)
+{
+    document *planned = &output->documents[number];
+    planned->mode |= (planned->mode & 0444) >> 2;
+}
+
+bool gt_output_add_link(gt_output *output, const char *path, const char *points_to, gt_error *error)
+{
+    char *folder = gt_path_folder(path);
+    bool has_folder = gt_output_add_folder(output, folder, error);
+    gt_free(folder);
+    if (!has_folder) return false;
+    document added = {
+        .path = gt_strdup(path), .target = resolve_folder(path), .points_to = points_to, .descriptor = -1};
+    GT_PUSH(output->documents, output->document_count, output->document_capacity, added);
+    return gt_output_create_file(output, output->document_count - 1, error) != NULL;
 }
 
 const char *gt_output_add_file(gt_output *output, const char *path, gt_error *error)
@@ -431,7 +460,7 @@ static bool place(document *item)
         return false;
     }
     if (gt_output_is_sent(item->path)) {
-        item->descriptor = open(item->temporary, O_RDONLY | O_CLOEXEC);
+        item->descriptor = gt_own_reopen(item->temporary, O_RDONLY);
         return item->descriptor >= 0 && unlink(item->temporary) == 0;
     }
     bool replaces = lstat(item->target, &old) == 0;

@@ -106,6 +106,10 @@ const char *gt_output_add_file(gt_output *output, const char *path, gt_error *er
  */
 size_t gt_output_plan_file(gt_output *output, const char *path, gt_error *error);
 const char *gt_output_create_file(gt_output *output, size_t number, gt_error *error);
+/* Whoever may read a planned file may also run it. */
+void gt_output_make_executable(gt_output *output, size_t number);
+/* A symbolic link, which replaces what is at `path`. Both strings of it must stay until the commit. */
+bool gt_output_add_link(gt_output *output, const char *path, const char *points_to, gt_error *error);
 bool gt_output_add_folder(gt_output *output, const char *path, gt_error *error);
 
 /* "cannot write report.xlsx: No space left on device" */

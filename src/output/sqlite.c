@@ -58,7 +58,8 @@ bool gt_database_begin(gt_database *database, gt_output *output, const char *pat
     const char *temporary = gt_output_add_file(output, path, error);
     if (!temporary) return false;
     *database = (gt_database){.path = path};
-    int opened = sqlite3_open_v2(temporary, &database->handle, SQLITE_OPEN_READWRITE, NULL);
+    int opened =
+        sqlite3_open_v2(temporary, &database->handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW, NULL);
     return begin(database, opened, error);
 }
 

@@ -1,5 +1,7 @@
 /* The work folder; see folder.h. */
 #include "procs/folder.h"
+#include "base/number.h"
+#include "os/own.h"
 #include "procs/part.h"
 #include "index/checksum.h"
 #include "index/index.h"
@@ -8,7 +10,7 @@
 #include <poll.h>
 #include <sys/file.h>
 
-#define TOP_NAME  ".gputally-parts"
+#define TOP_NAME  ".gputally-parts-" /* and a random number */
 #define LOCK_NAME "lock"
 #define MARK_NAME ".gputally-crew"
 #define NOTE_NAME ".gputally-note-"
@@ -23,7 +25,7 @@ typedef enum lock_result { LOCKED, WITHOUT_LOCKS, BUSY, IMPOSSIBLE } lock_result
 static bool is_named(int descriptor, const char *path)
 {
     struct stat a, b;
-    return fstat(descriptor, &a) == 0 && stat(path, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+    return fstat(descriptor, &a) == 0 && lstat(path, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
 static lock_result lock_folder(const char *folder, bool create, int *descriptor)
@@ -32,7 +34,7 @@ static lock_result lock_folder(const char *folder, bool create, int *descriptor)
     lock_result result = IMPOSSIBLE;
     for (;;) {
         if (create) mkdir(folder, 0777);
-        *descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+        *descriptor = gt_own_open(path, O_RDWR | O_CREAT, NULL);
         if (*descriptor < 0) break;
         bool is_locked = flock(*descriptor, LOCK_EX | LOCK_NB) == 0;
         bool is_busy = !is_locked && (errno == EWOULDBLOCK || errno == EINTR);
@@ -56,7 +58,7 @@ static bool open_in(gt_work_folder *folder, const char *top, const gt_work_folde
         char *path = number == 1
                          ? gt_format("%s/%s-%016" PRIx64, top, choice->command, choice->key)
                          : gt_format("%s/%s-%016" PRIx64 "-%u", top, choice->command, choice->key, number);
-        bool exists = gt_path_is_folder(path);
+        bool exists = gt_own_is_folder(path);
         lock_result result =
             exists || choice->create ? lock_folder(path, choice->create, &folder->lock) : IMPOSSIBLE;
         if (result == LOCKED || result == WITHOUT_LOCKS) {
@@ -69,29 +71,73 @@ static bool open_in(gt_work_folder *folder, const char *top, const gt_work_folde
     return false;
 }
 
+/* Folders of ours in `place` whose names begin with TOP_NAME, which nobody else can write to. */
+static gt_folder_list list_tops(const char *place)
+{
+    gt_folder_list tops = {0};
+    DIR *list = gt_opendir(place);
+    for (struct dirent *entry; list && (entry = readdir(list));) {
+        struct stat found;
+        if (strncmp(entry->d_name, TOP_NAME, strlen(TOP_NAME)) != 0) continue;
+        char *path = gt_path_in(place, entry->d_name);
+        bool is_ours = gt_own_is_folder(path) && lstat(path, &found) == 0 && found.st_uid == geteuid() &&
+                       !(found.st_mode & (S_IWGRP | S_IWOTH));
+        if (is_ours)
+            GT_PUSH(tops.items, tops.count, tops.capacity, path);
+        else
+            gt_free(path);
+    }
+    if (list) closedir(list);
+    if (tops.count) qsort(tops.items, tops.count, sizeof *tops.items, gt_by_cstr);
+    return tops;
+}
+
+static char *make_top(const char *place)
+{
+    char number[GT_OWN_NAME];
+    gt_own_random_name(number);
+    char *top = gt_format("%s/" TOP_NAME "%s", place, number);
+    if (mkdir(top, 0700) == 0) return top;
+    gt_free(top);
+    return NULL;
+}
+
+/* Opens the work folder in a folder of traces or the cache. Without one, folder->top is what else interrupted
+ * starts of a command have left there. */
+static void open_at(gt_work_folder *folder, const char *place, const gt_work_folder_choice *choice)
+{
+    gt_folder_list tops = list_tops(place);
+    gt_work_folder_choice again = *choice;
+    again.create = false;
+    size_t used = tops.count;
+    for (size_t i = 0; i < tops.count && used == tops.count; i++)
+        if (open_in(folder, tops.items[i], &again)) used = i;
+    if (used == tops.count && choice->create) {
+        /* Another process group may just remove the first one. */
+        char *top = tops.count && open_in(folder, tops.items[0], choice) ? gt_strdup(tops.items[0]) : NULL;
+        if (!top) top = make_top(place);
+        if (top && !folder->path && !open_in(folder, top, choice)) rmdir(top);
+        gt_free(folder->top);
+        folder->top = folder->path ? top : NULL;
+        if (!folder->path) gt_free(top);
+    } else if (tops.count && !folder->top) {
+        folder->top = gt_strdup(tops.items[used < tops.count ? used : 0]);
+    }
+    gt_folder_list_free(&tops);
+}
+
 static bool open_default(gt_work_folder *folder, const gt_work_folder_choice *choice, gt_error *error)
 {
-    char *local = gt_path_sibling(choice->trace, TOP_NAME), *cache = gt_index_cache_folder();
-    char *cached = cache ? gt_format("%s/parts", cache) : NULL;
-    const char *tops[] = {local, cached};
     gt_error ignored;
-    for (size_t i = 0; i < GT_LENGTH(tops) && !folder->path; i++) {
-        if (!tops[i]) continue;
-        if (choice->create && i == 0) mkdir(tops[i], 0777);
-        if (choice->create && i > 0) gt_path_make_folder(tops[i], &ignored);
-        if (gt_path_is_folder(tops[i])) open_in(folder, tops[i], choice);
-        if (!folder->path) rmdir(tops[i]); /* if it is empty */
-        bool is_used = folder->path || (!choice->create && !folder->top && gt_path_is_folder(tops[i]));
-        if (!is_used) continue;
-        gt_free(folder->top);
-        folder->top = gt_strdup(tops[i]);
-    }
+    char *local = gt_path_folder(choice->trace), *cache = gt_index_cache_folder();
+    open_at(folder, local, choice);
+    if (!folder->path && cache && (!choice->create || gt_path_make_folder(cache, &ignored)))
+        open_at(folder, cache, choice);
     bool opened =
         folder->path || !choice->create ||
         gt_fail(error, "%s: cannot be written; name a folder that all machines share with --partials", local);
     gt_free(local);
     gt_free(cache);
-    gt_free(cached);
     return opened;
 }
 
@@ -123,7 +169,7 @@ static bool is_ours(const char *name)
 
 static void remove_folder(const char *path)
 {
-    DIR *list = opendir(path);
+    DIR *list = gt_own_is_folder(path) ? gt_opendir(path) : NULL;
     for (struct dirent *entry; list && (entry = readdir(list));)
         if (is_ours(entry->d_name)) unlinkat(dirfd(list), entry->d_name, 0);
     if (list) closedir(list);
@@ -141,7 +187,7 @@ static bool is_of_command(const char *name, const char *command)
 /* Folders that nobody uses. Without locks, that is unknown. */
 static void remove_left(const char *top, const char *command)
 {
-    DIR *list = opendir(top);
+    DIR *list = gt_opendir(top);
     for (struct dirent *entry; list && (entry = readdir(list));) {
         int lock = -1;
         if (!is_of_command(entry->d_name, command)) continue;
@@ -156,17 +202,21 @@ static void remove_left(const char *top, const char *command)
 void gt_work_folder_remove(gt_work_folder *folder)
 {
     if (folder->path && folder->top) remove_folder(folder->path);
-    if (folder->top) {
-        remove_left(folder->top, folder->command);
-        rmdir(folder->top); /* fails if another command uses it */
+    char *place = folder->top ? gt_path_folder(folder->top) : NULL;
+    gt_folder_list tops = place ? list_tops(place) : (gt_folder_list){0};
+    for (size_t i = 0; i < tops.count; i++) {
+        remove_left(tops.items[i], folder->command);
+        rmdir(tops.items[i]); /* fails if another command uses it */
     }
+    gt_folder_list_free(&tops);
+    gt_free(place);
     gt_work_folder_close(folder);
 }
 
 void gt_work_folder_abandon(gt_work_folder *folder)
 {
     bool has_parts = false;
-    DIR *list = folder->path && folder->top ? opendir(folder->path) : NULL;
+    DIR *list = folder->path && folder->top ? gt_opendir(folder->path) : NULL;
     for (struct dirent *entry; list && (entry = readdir(list));)
         has_parts |= strstr(entry->d_name, GT_PART_SUFFIX) != NULL;
     if (list) closedir(list);
@@ -180,7 +230,7 @@ void gt_work_folder_abandon(gt_work_folder *folder)
 bool gt_work_folder_mark(const char *path, uint64_t number, gt_error *error)
 {
     char *mark = gt_format("%s/" MARK_NAME, path);
-    FILE *file = fopen(mark, "we");
+    FILE *file = gt_own_fopen(mark, "w");
     bool written = file && fprintf(file, "%016" PRIx64 "\n", number) > 0;
     if (file) written = fclose(file) == 0 && written;
     if (!written) gt_fail(error, "%s: %s", mark, strerror(errno));
@@ -192,7 +242,7 @@ static bool reads_mark(const char *path, uint64_t number)
 {
     char *mark = gt_format("%s/" MARK_NAME, path);
     char text[32] = "";
-    FILE *file = fopen(mark, "re");
+    FILE *file = gt_own_fopen(mark, "r");
     bool is_read = file && fgets(text, sizeof text, file);
     if (file) fclose(file);
     gt_free(mark);
@@ -203,7 +253,7 @@ bool gt_work_folder_is_marked(const char *path, uint64_t number)
 {
     for (unsigned i = 0; i < SEEN_STEPS; i++) {
         if (reads_mark(path, number)) return true;
-        DIR *list = opendir(path); /* has a network file system ask again */
+        DIR *list = gt_opendir(path); /* has a network file system ask again */
         if (list) closedir(list);
         poll(NULL, 0, SEEN_STEP_MS);
     }
@@ -223,8 +273,10 @@ void gt_work_folder_unmark(const char *path)
 void gt_work_folder_leave_note(const char *path, uint64_t number, const char *text)
 {
     char *note = gt_format("%s/" NOTE_NAME "%016" PRIx64, path, number);
-    char *unfinished = gt_format("%s-%ld", note, (long)getpid());
-    FILE *file = fopen(unfinished, "we");
+    char random[GT_OWN_NAME];
+    gt_own_random_name(random);
+    char *unfinished = gt_format("%s-%s", note, random);
+    FILE *file = gt_own_fopen(unfinished, "w");
     bool written = file && fputs(text, file) >= 0;
     if (file) written = fclose(file) == 0 && written;
     if (!written || rename(unfinished, note) != 0) unlink(unfinished);
@@ -235,7 +287,7 @@ void gt_work_folder_leave_note(const char *path, uint64_t number, const char *te
 bool gt_work_folder_take_note(const char *path, uint64_t number, gt_error *text)
 {
     char *note = gt_format("%s/" NOTE_NAME "%016" PRIx64, path, number);
-    FILE *file = fopen(note, "re");
+    FILE *file = gt_own_fopen(note, "r");
     size_t len = file ? fread(text->text, 1, sizeof text->text - 1, file) : 0;
     text->text[len] = 0;
     if (file) {

@@ -176,8 +176,12 @@ def test_leftovers_are_removed(binary):
                 f".gpu_timeline.csv.tmp-{dead}-", f".my_notes.csv.tmp-{dead}", f"gpu_timeline.csv.tmp-{dead}",
                 f".gpu_timeline.csv.tmp--{dead}", ".gpu_timeline.csv.tmp-", ".gpu_timeline.csv.tmp-99999999999999999999",
                 f".gpu_timeline.csv.tmp-{dead}~", f".agpu_timeline.csv.tmp-{dead}", ".gpu_timeline.csv", "notes.txt"]
+        kept.append(f".gpu_timeline.csv.tmp-{dead}-00000002-0123456789abcdef")  # of another machine: its processes are unknown
+        old = f".gpu_timeline.csv.tmp-{alive}-00000004-0123456789abcdef"
+        gone.append(old)
         for name in gone + kept:
             place.put("out/" + name, "x")
+        os.utime(place.at("out", old), (time.time() - 90000,) * 2)  # a day has 86400 seconds
         os.mkdir(place.at("out", f".kernel_summary.csv.tmp-{dead}"))
         os.symlink("notes.txt", place.at("out", f".ops_summary_by_category.csv.tmp-{dead}"))
         place.run(binary, "pytorch", TRACE, "--output_csvs_dir", "out", "--quiet", "--enable_kernel_summary")

@@ -80,7 +80,7 @@ class Twins:
         return [name for name in names if group.read(os.path.join(self.one, name)) != group.read(os.path.join(self.many, name))]
 
     def work_folders(self):
-        return [at for at, _, _ in os.walk(self.many) if at.endswith(".gputally-parts")]
+        return [at for at, _, _ in os.walk(self.many) if os.path.basename(at).startswith(".gputally-parts-")]
 
 
 def ranks(folder):

@@ -55,7 +55,7 @@ static bool read_all(const char *path, const gt_read_options *read, bool python,
 /* Says where the index is, or fails if it is not that of the trace: warnings have said why. */
 static bool show_index(const gt_call *call, const char *path, const gt_index_policy *policy, gt_error *error)
 {
-    gt_index *index = gt_index_open(&(gt_index_policy){GT_INDEX_USE, policy->place}, path);
+    gt_index *index = gt_index_open(&(gt_index_policy){.mode = GT_INDEX_USE, .place = policy->place}, path);
     const char *file = gt_index_path(index);
     bool is_whole = file && !policy->tally->failed;
     if (!is_whole)

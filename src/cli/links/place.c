@@ -6,8 +6,11 @@
  * so that a second call changes nothing. What is replaced is moved to the folder of originals, under the same
  * path, from where removing moves it back. */
 #include "cli/links/links.h"
+#include "os/own.h"
 #include "os/paths.h"
 #include "output/file.h"
+
+#include <fcntl.h>
 
 enum {
     MARK_WITHIN = 512,   /* bytes of a file that contain the mark */
@@ -207,51 +210,58 @@ static bool keep_originals(const old_files *files, gt_error *error)
     return true;
 }
 
-static void move_back(const old_files *files)
+/* Removes the folders of a path below `folder` that are empty, the innermost first. */
+static void remove_empty_folders(const char *folder, const char *path)
+{
+    char *rest = gt_strdup(path), *end;
+    while ((end = strrchr(rest, '/'))) {
+        *end = 0;
+        char *empty = gt_format("%s/%s", folder, rest);
+        bool removed = rmdir(empty) == 0;
+        gt_free(empty);
+        if (!removed) break;
+    }
+    gt_free(rest);
+}
+
+static void move_back(const char *folder, const old_files *files)
 {
     gt_error ignored;
-    for (size_t i = 0; i < files->count; i++)
-        if (files->items[i].is_moved) move_file(files->items[i].original, files->items[i].path, &ignored);
+    for (size_t i = 0; i < files->count; i++) {
+        const old_file *file = &files->items[i];
+        if (!file->is_moved) continue;
+        move_file(file->original, file->path, &ignored);
+        remove_empty_folders(folder, file->original + strlen(folder) + 1);
+    }
 }
 
-/* Whoever may read a script may run it. */
-static bool make_executable(const char *path, gt_error *error)
+static bool write_text(gt_output *output, old_file *file, gt_error *error)
 {
-    struct stat status;
-    if (stat(path, &status) == 0 &&
-        chmod(path, (status.st_mode & 07777) | ((status.st_mode & 0444) >> 2)) == 0)
-        return true;
-    return gt_fail_writing(error, path, errno);
+    size_t number = gt_output_plan_file(output, file->path, error);
+    if (number == SIZE_MAX) return false;
+    if (is_script(file)) gt_output_make_executable(output, number);
+    const char *temporary = gt_output_create_file(output, number, error);
+    if (!temporary) return false;
+    int out = gt_own_reopen(temporary, O_WRONLY);
+    gt_str text = gt_buffer_str(&file->text);
+    int failure = out < 0 ? errno : gt_write_fully(out, text.bytes, text.len);
+    if (out >= 0 && close(out) != 0 && !failure) failure = errno;
+    return !failure || gt_fail_writing(error, file->path, failure);
 }
 
-static bool write_texts(const old_files *files, gt_error *error)
+/* All appear at once, or none: somebody may be using a name. */
+static bool write_names(const old_files *files, const char *program, gt_error *error)
 {
     gt_output *output = gt_output_new();
     bool written = true;
     for (size_t i = 0; i < files->count && written; i++) {
         old_file *file = &files->items[i];
-        if (file->found == SAME || file->name.kind == GT_OLD_LINK) continue;
-        written = gt_output_write_file(output, file->path, gt_buffer_str(&file->text), error);
+        if (file->found == SAME) continue;
+        written = file->name.kind == GT_OLD_LINK ? gt_output_add_link(output, file->path, program, error)
+                                                 : write_text(output, file, error);
     }
     written = written && gt_output_commit(output, error);
     gt_output_free(output);
-    for (size_t i = 0; i < files->count && written; i++) {
-        const old_file *file = &files->items[i];
-        if (is_script(file) && file->found != SAME) written = make_executable(file->path, error);
-    }
-    return written;
-}
-
-/* Replaces what is there at once: somebody may be using the name. */
-static bool write_link(const char *path, const char *program, gt_error *error)
-{
-    char *temporary = gt_format("%s.tmp-%d", path, (int)getpid());
-    bool written = symlink(program, temporary) == 0 && rename(temporary, path) == 0;
-    if (!written) {
-        gt_fail_writing(error, path, errno);
-        unlink(temporary);
-    }
-    gt_free(temporary);
     return written;
 }
 
@@ -261,7 +271,7 @@ bool gt_links_write(const char *folder, const char *program, bool force, gt_link
     *result = (gt_links_result){0};
     old_files files = list_files(folder, program);
     bool written = may_write(&files, folder, force, error) && gt_path_make_folder(folder, error) &&
-                   keep_originals(&files, error) && write_texts(&files, error);
+                   keep_originals(&files, error) && write_names(&files, program, error);
     for (size_t i = 0; i < files.count && written; i++) {
         const old_file *file = &files.items[i];
         if (file->found == SAME)
@@ -269,10 +279,8 @@ bool gt_links_write(const char *folder, const char *program, bool force, gt_link
         else
             result->changed++;
         result->originals += file->is_moved;
-        if (file->found != SAME && file->name.kind == GT_OLD_LINK)
-            written = write_link(file->path, program, error);
     }
-    if (!written) move_back(&files);
+    if (!written) move_back(folder, &files);
     free_files(&files);
     return written;
 }
@@ -297,20 +305,6 @@ static void remove_compiled(const char *module)
     gt_folder_list_free(&names);
     rmdir(cache);
     gt_free_all(cache, folder);
-}
-
-/* Removes the folders of a path below `folder` that are empty, the innermost first. */
-static void remove_empty_folders(const char *folder, const char *path)
-{
-    char *rest = gt_strdup(path), *end;
-    while ((end = strrchr(rest, '/'))) {
-        *end = 0;
-        char *empty = gt_format("%s/%s", folder, rest);
-        bool removed = rmdir(empty) == 0;
-        gt_free(empty);
-        if (!removed) break;
-    }
-    gt_free(rest);
 }
 
 /* Moves the original of a file back, or else removes what is ours. */

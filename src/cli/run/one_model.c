@@ -1,6 +1,7 @@
 /* Runs one model: finds its image, prepares its folder, executes the plan, judges the outcome, writes the
  * reports and the rows of perf.csv. */
 #include "cli/run/models.h"
+#include "os/own.h"
 #include "os/paths.h"
 
 /* ---- the image ---- */
@@ -236,10 +237,10 @@ static void join_logs(const gt_models_run *run, const gt_model_job *job)
     const char *build = gt_model_text(job->info, "log_file");
     if (!run->built || !*build || !gt_path_is_file(build)) return;
     const char *both = gt_model_log_name(run->arena, job->model, job->image, "");
-    FILE *out = fopen(both, "we");
+    FILE *out = gt_own_fopen(both, "w");
     const char *parts[] = {build, job->log_name};
     for (size_t i = 0; out && i < GT_LENGTH(parts); i++) {
-        FILE *in = fopen(parts[i], "re");
+        FILE *in = gt_fopen(parts[i], "re");
         char block[65536];
         size_t count;
         if (i) fprintf(out, "\n%s\nRUN PHASE LOG\n%s\n\n", GT_MODELS_RULE, GT_MODELS_RULE);

@@ -3,6 +3,7 @@
  * are what our reports read. A report that cannot be exported stays and gives a warning. */
 #include "run/execute/execute.h"
 #include "os/child.h"
+#include "os/own.h"
 #include "os/paths.h"
 
 typedef struct nvidia_export {
@@ -59,7 +60,7 @@ static void export_ncu(const gt_plan *plan, const char *program, const char *rep
     const char *part = gt_arena_format(plan->arena, "%s.part", to);
     const char *argv[] = {"env",    "LC_ALL=C", program,         "--import", report, "--csv",
                           "--page", "raw",      "--print-units", "base",     NULL};
-    e.file = fopen(part, "wbe");
+    e.file = gt_own_fopen(part, "w");
     if (!e.file) {
         gt_warn("cannot write %s: %s", part, strerror(errno));
         return;

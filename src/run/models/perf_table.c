@@ -8,6 +8,7 @@
  * itself. A row with the columns of the table is appended with one write; otherwise the table is written anew
  * under another name, which then replaces it: whoever waited for the lock notices and locks the new file. */
 #include "run/models/models.h"
+#include "os/own.h"
 #include "os/paths.h"
 #include "output/file.h"
 
@@ -230,8 +231,8 @@ static const gt_value *with_keys(gt_arena *arena, const gt_value *columns, const
 static int lock_file(const char *path, gt_error *error)
 {
     for (;;) {
-        int descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-        if (descriptor < 0) return gt_fail(error, "cannot write %.300s: %s", path, strerror(errno)), -1;
+        int descriptor = gt_own_open(path, O_RDWR | O_CREAT, NULL);
+        if (descriptor < 0) return gt_fail(error, "cannot write %.300s: %s", path, gt_own_reason(errno)), -1;
         while (flock(descriptor, LOCK_EX) != 0 && errno == EINTR) {
         }
         struct stat ours, there;

@@ -2,6 +2,7 @@
  * FILE.part, where they remain after a crash. */
 #include "run/sensors/sensors.h"
 #include "os/clock.h"
+#include "os/own.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -176,7 +177,7 @@ gt_sampler *gt_sampler_start(const gt_sampler_plan *plan, gt_sensors *sensors)
         return NULL;
     }
     s->joules = gt_alloc_zero(s->count, sizeof *s->joules);
-    s->file = fopen(s->part, "wbe");
+    s->file = gt_own_fopen(s->part, "w");
     if (s->file) write_header(s);
     if (!s->file || !start_thread(s)) {
         gt_warn("cannot sample into %s: %s", s->part, strerror(errno));

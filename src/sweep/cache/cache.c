@@ -1,6 +1,7 @@
 /* The folder of what is kept of a sweep: its lock, its indexes, and messages. */
 #include "sweep/cache/cache.h"
 
+#include "os/own.h"
 #include "procs/procs.h"
 #include "index/build.h"
 #include "os/paths.h"
@@ -13,7 +14,7 @@
 static int take_lock(const char *folder)
 {
     char *path = gt_format("%slock", folder);
-    int descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+    int descriptor = gt_own_open(path, O_RDWR | O_CREAT, NULL);
     gt_path_share(path);
     if (descriptor >= 0 && flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
         gt_info("%s: waiting for another process that analyses this sweep", path);
@@ -28,12 +29,12 @@ gt_sweep_cache *gt_sweep_cache_open(const char *analysis, gt_cache_mode mode)
 {
     gt_error ignored;
     char *folder = gt_format("%s/" GT_SWEEP_CACHE_FOLDER "/", analysis);
-    bool was_there = gt_path_is_folder(analysis), exists = gt_path_is_folder(folder);
+    bool was_there = gt_path_is_folder(analysis), exists = gt_own_is_folder(folder);
     /* Of several processes that share the work, the first one has made the folder before the work begins, and
      * holds the lock for all. */
     bool is_first = gt_procs_is_first();
-    if (!gt_build_number() ||
-        (!exists && (mode == GT_CACHE_USE || (is_first && !gt_path_make_folder(folder, &ignored))))) {
+    if (!exists && mode != GT_CACHE_USE && is_first) gt_path_make_folder(folder, &ignored);
+    if (!gt_build_number() || !gt_own_is_folder(folder)) {
         gt_free(folder);
         return NULL;
     }
@@ -57,7 +58,7 @@ gt_sweep_cache *gt_sweep_cache_beside(const char *path, bool force)
 {
     char *folder = gt_path_folder(path), *cache = gt_format("%s/" GT_SWEEP_CACHE_FOLDER, folder);
     gt_sweep_cache *found =
-        gt_path_is_folder(cache) ? gt_sweep_cache_open(folder, force ? GT_CACHE_RENEW : GT_CACHE_KEEP) : NULL;
+        gt_own_is_folder(cache) ? gt_sweep_cache_open(folder, force ? GT_CACHE_RENEW : GT_CACHE_KEEP) : NULL;
     gt_free(folder);
     gt_free(cache);
     return found;

@@ -12,6 +12,7 @@
 #include "base/guard.h"
 #include "index/build.h"
 #include "index/checksum.h"
+#include "os/own.h"
 #include "os/paths.h"
 #include "output/file.h"
 
@@ -27,7 +28,7 @@ typedef struct contents {
 static bool read_contents(const char *path, contents *found)
 {
     struct stat before, after;
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int descriptor = gt_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor < 0) return false;
     bool read = fstat(descriptor, &before) == 0 && S_ISREG(before.st_mode) &&
                 gt_checksum_file(descriptor, (uint64_t)before.st_size, &found->checksum) &&
@@ -291,7 +292,8 @@ bool gt_stamp_find(gt_stamp *stamp, gt_sweep_cache *cache)
         return false;
     }
     gt_buffer text = {0};
-    bool found = gt_path_is_file(path) && gt_read_small_file(path, LARGEST_STAMP, &text, &ignored);
+    bool found = gt_path_is_file(path) && gt_own_may_replace(path) &&
+                 gt_read_small_file(path, LARGEST_STAMP, &text, &ignored);
     if (found) complete(stamp, cache);
     found = found && !stamp->is_unknown && parse(stamp, cache, gt_buffer_str(&text));
     for (size_t i = 0; i < stamp->message_count && !found; i++) stamp->messages[i].len = 0;
@@ -341,7 +343,8 @@ static void remove_outputs(gt_sweep_cache *cache, const char *file)
     gt_buffer text = {0}, outputs = {0};
     uint64_t build;
     gt_str rest, part;
-    if (gt_path_is_file(file) && gt_read_small_file(file, LARGEST_STAMP, &text, &ignored) &&
+    if (gt_path_is_file(file) && gt_own_may_replace(file) &&
+        gt_read_small_file(file, LARGEST_STAMP, &text, &ignored) &&
         open_stamp(gt_buffer_str(&text), &build, &rest) && next_part(&rest, &part) &&
         next_part(&rest, &part) && next_part(&rest, &part) && unpack_outputs(cache, part, &outputs))
         for (size_t at = 0; at < outputs.len; at += strlen(outputs.bytes + at) + 1) {

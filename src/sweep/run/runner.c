@@ -1,6 +1,7 @@
 /* The loop over the points of a sweep. Lines of the log that scripts look for are those of the reference
  * script. */
 #include "os/clock.h"
+#include "os/own.h"
 #include "os/paths.h"
 #include "output/file.h"
 #include "output/terminal.h"
@@ -240,7 +241,7 @@ static bool finish(gt_runner *r, gt_error *error)
  * process, however it ends. File systems without such locks are used without. */
 static bool lock_folder(gt_runner *r, gt_error *error)
 {
-    r->lock = open(r->plan->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    r->lock = gt_open(r->plan->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (r->lock < 0 || flock(r->lock, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return true;
     return gt_fail(error, "%s: another `gputally sweep run` is at work in this folder", r->plan->root);
 }
@@ -248,7 +249,7 @@ static bool lock_folder(gt_runner *r, gt_error *error)
 static bool open_log(gt_runner *r, gt_error *error)
 {
     if (!gt_path_make_folder(r->plan->root, error) || !lock_folder(r, error)) return false;
-    r->log = fopen(r->log_path, "we");
+    r->log = gt_own_fopen(r->log_path, "w");
     if (!r->log) return gt_fail_writing(error, r->log_path, errno);
     gt_path_share(r->log_path);
     return true;

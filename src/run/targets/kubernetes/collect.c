@@ -4,6 +4,7 @@
  * They are fetched as a compressed tar archive through `kubectl exec`, not with `kubectl cp`: that leaves out
  * links, and hard links become empty files, while a profiler's folder has both. Compression also tells
  * whether the archive is whole. */
+#include "os/own.h"
 #include "os/paths.h"
 #include "output/file.h"
 #include "run/targets/kubernetes/follow.h"
@@ -41,7 +42,7 @@ static bool call(kube_run *r, const char *what, const char *const *words)
 static bool write_private(const char *path, const gt_buffer *text, gt_error *error)
 {
     unlink(path);
-    int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    int file = gt_open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     int failure = file < 0 ? errno : gt_write_fully(file, text->bytes, text->len);
     if (file >= 0) close(file);
     return !failure || gt_fail(error, "cannot write %s: %s", path, strerror(failure));
@@ -227,7 +228,7 @@ static void open_log(kube_run *r)
 {
     const char *path = gt_path_join(r->plan->arena, r->job->results_dir,
                                     gt_arena_format(r->plan->arena, "%s.log", r->plan->name));
-    r->session.log = fopen(path, "we");
+    r->session.log = gt_own_fopen(path, "w");
     if (!r->session.log) gt_warn("cannot write %s: %s", path, strerror(errno));
 }
 
