@@ -9,6 +9,9 @@ LEAKS     ?= 0
 WERROR    ?= OFF
 # 1: tests that try only some cases by default try all of them.
 LONG      ?=
+# Of make mutants: what is changed, and how many of the changes are tried.
+AREA      ?= index
+SAMPLE    ?= 60
 PREFIX    ?= /usr/local
 JOBS      ?= $(shell nproc 2>/dev/null || echo 2)
 # Groups of scripts/packages.txt that `make deps` installs.
@@ -21,7 +24,7 @@ BUILD      = JOBS=$(JOBS) scripts/build
 RUN        = scripts/with-deps
 
 .DEFAULT_GOAL := build
-.PHONY: help build deps report test asan fuzz fuzz-coverage bench dist install deb rpm wheel test-packages format clean distclean
+.PHONY: help build deps report test asan tsan mutants fuzz fuzz-coverage bench dist install deb rpm wheel test-packages format clean distclean
 # Prerequisites are made in the order given, also with -j: first packages, then the build.
 .NOTPARALLEL:
 
@@ -50,6 +53,15 @@ SANITIZED  = -DGPUTALLY_SANITIZE=ON -DGPUTALLY_FUZZ=ON -DGPUTALLY_WERROR=$(WERRO
 asan: GROUP = build fuzz $(shell scripts/test --packages "$(T)")
 asan: deps ## run the unit and command-line tests under AddressSanitizer and UBSan; LEAKS=1 also checks for leaks
 	@CC=clang ASAN_OPTIONS=detect_leaks=$(LEAKS) $(RUN) scripts/test --fast build-asan $(JOBS) "$(T)" $(SANITIZED)
+
+tsan: GROUP = build test
+tsan: deps ## run every command with several threads under ThreadSanitizer
+	@$(BUILD) build-tsan -DGPUTALLY_TSAN=ON -DGPUTALLY_TESTS=OFF -DGPUTALLY_WERROR=$(WERROR) product
+	@TSAN_OPTIONS=halt_on_error=1 $(RUN) python3 -m tests.threads.test_equal --bin build-tsan/gputally
+
+mutants: GROUP = build test
+mutants: deps ## count the small changes to AREA=index (findings, trust, input, output, procs, os) that its tests notice; SAMPLE=n
+	@$(RUN) python3 -m tests.mutants.run --area $(AREA) --sample $(SAMPLE)
 
 fuzz: GROUP = build fuzz
 fuzz: deps ## run the fuzz targets, each for SECONDS=n (default 60)
@@ -97,7 +109,7 @@ format: deps ## format the C code according to .clang-format
 	@find src include tests -name '*.[ch]' -print0 | $(RUN) xargs -0 clang-format -i
 
 clean: ## remove what was built, except packages unpacked under build/deps
-	@rm -rf build-asan build-coverage build-bench build-x86-64 build-deb build-rpm
+	@rm -rf build-asan build-tsan build-mutants build-coverage build-bench build-x86-64 build-deb build-rpm
 	@[ ! -d build ] || find build -mindepth 1 -maxdepth 1 ! -name deps -exec rm -rf {} +
 
 distclean: clean ## remove the unpacked packages as well

@@ -11,7 +11,7 @@ include(CheckCCompilerFlag)
 include(CheckPIESupported)
 
 option(GPUTALLY_HARDENING "compile with protections against memory errors" ON)
-if(GPUTALLY_HARDENING AND NOT GPUTALLY_SANITIZE AND NOT GPUTALLY_FUZZ)
+if(GPUTALLY_HARDENING AND NOT GPUTALLY_SANITIZE AND NOT GPUTALLY_FUZZ AND NOT GPUTALLY_TSAN)
   if(NOT GPUTALLY_PORTABLE) # which links with -static-pie
     check_pie_supported(LANGUAGES C)
   endif()

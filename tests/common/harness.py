@@ -39,7 +39,7 @@ def not_large(paths):
     return [path for path in paths if LONG or os.path.getsize(path) < LARGE]
 
 
-IS_SANITIZED = "ASAN_OPTIONS" in os.environ  # make asan sets it; clean_environment gives it to every program
+IS_SANITIZED = "ASAN_OPTIONS" in os.environ or "TSAN_OPTIONS" in os.environ  # make asan, make tsan set it; clean_environment gives it to every program
 csv.field_size_limit(1 << 30)
 SANITIZER = re.compile(r"(Address|UndefinedBehavior|Leak|Thread|Memory)Sanitizer|runtime error:")
 
@@ -48,13 +48,14 @@ SANITIZER = re.compile(r"(Address|UndefinedBehavior|Leak|Thread|Memory)Sanitizer
 CPU_SECONDS = 300
 WALL_SECONDS = 3600
 
-KEPT = ("HOME", "TMPDIR", "LANG", "USER", "LOGNAME", "LD_LIBRARY_PATH", "PYTHONPATH", "ASAN_OPTIONS", "UBSAN_OPTIONS",
+KEPT = ("HOME", "TMPDIR", "LANG", "USER", "LOGNAME", "LD_LIBRARY_PATH", "PYTHONPATH", "ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS",
         "GPUTALLY_CONFORMANCE", "CPATH", "LIBRARY_PATH", "PKG_CONFIG_PATH", "PKG_CONFIG_LIBDIR", "PKG_CONFIG_SYSROOT_DIR",
         "FONTCONFIG_FILE", "GPUTALLY_DEPS", "GPUTALLY_REQUIRE_BROWSER", "GPUTALLY_ROCPROFV3",
-        "GPUTALLY_ROOTS", "GPUTALLY_DIST")
+        "GPUTALLY_ROOTS", "GPUTALLY_DIST", "GPUTALLY_MUTANT", "GPUTALLY_MUTANT_SEEN")
 TOOLS = """[ awk basename bash cat chmod cmp comm cp cut date diff dirname echo env expr false find grep groff gunzip gzip head
     hostname id kill ln ls mkdir mkfifo mktemp mv nohup od printf protoc ps pwd readlink realpath rm rmdir sed seq setsid sh
     sleep sort stat tail tee test timeout touch tr true uname uniq wc xargs yes zstd""".split()
+ORIGINAL_ENVIRONMENT = dict(os.environ)
 SYSTEM_PATH = os.environ.get("PATH", os.defpath)  # for tests that compile a program
 
 
