@@ -1,7 +1,6 @@
 /* Opening files, and whose they are; see own.h. */
 #include "os/own.h"
 #include "base/memory.h"
-#include "os/paths.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -113,10 +112,18 @@ static int fail_with(int descriptor, int reason)
 
 enum { ATTEMPTS_MAX = 10 };
 
+/* The part after the last '/': paths.h, which knows that, opens files by the functions of this file. */
+static const char *name_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 /* The folder of a path, open; its facts. */
 static int open_folder_of(const char *path, struct stat *folder)
 {
-    char *name = gt_path_folder(path);
+    size_t len = (size_t)(name_of(path) - path);
+    char *name = gt_format("%.*s", len ? (int)len : 1, len ? path : ".");
     int descriptor = gt_open(name, O_PATH | O_DIRECTORY | O_CLOEXEC);
     int failure = descriptor < 0 || fstat(descriptor, folder) != 0 ? errno : 0;
     gt_free(name);
@@ -139,7 +146,7 @@ int gt_own_open(const char *path, int flags, const char *trace)
     struct stat folder;
     int in = open_folder_of(path, &folder);
     if (in < 0) return -1;
-    const char *name = gt_path_name(path);
+    const char *name = name_of(path);
     int how = (flags & ~(O_TRUNC | O_CREAT)) | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
     bool create = flags & O_CREAT, is_new = false;
     int descriptor = -1;
@@ -179,7 +186,7 @@ FILE *gt_own_fopen(const char *path, const char *mode)
 static bool look_at(const char *path, struct stat *found, struct stat *folder)
 {
     int in = open_folder_of(path, folder);
-    bool is_there = in >= 0 && fstatat(in, gt_path_name(path), found, AT_SYMLINK_NOFOLLOW) == 0;
+    bool is_there = in >= 0 && fstatat(in, name_of(path), found, AT_SYMLINK_NOFOLLOW) == 0;
     int failure = errno;
     if (in >= 0) close(in);
     errno = failure;
@@ -195,7 +202,9 @@ static bool allow(const struct stat *found, const struct stat *folder)
 bool gt_own_is_folder(const char *path)
 {
     struct stat found, folder;
-    char *trimmed = gt_path_trim(path);
+    size_t len = strlen(path);
+    while (len > 1 && path[len - 1] == '/') len--;
+    char *trimmed = gt_format("%.*s", (int)len, path);
     bool is = look_at(trimmed, &found, &folder) && allow(&found, &folder);
     int failure = errno;
     gt_free(trimmed);
