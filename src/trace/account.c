@@ -6,7 +6,7 @@
 static const int64_t longest_from_0_ns = 1000000000;
 
 static const char *const reasons[GT_LEFT_REASONS] = {
-    [GT_LEFT_NO_EVENT] = "no events (no object, or without phase or category)",
+    [GT_LEFT_NO_EVENT] = "that are no events (not an object, or without phase or category)",
     [GT_LEFT_NO_TIME] = "without a start or a duration",
     [GT_LEFT_NO_START] = "without a start",
     [GT_LEFT_NO_END] = "without an end",

@@ -158,7 +158,7 @@ def other_shapes(trace):
     yield Case("with a byte order mark", b"\xef\xbb\xbf" + trace.data, "pass", exactly(count))
     yield Case("other keys at the end", dump({**document, "deviceProperties": [{"id": 0, "x": [[]]}], "n": None}), "pass", exactly(count))
     twice = trace.data[:-1] + b',"traceEvents":' + dump(events) + b"}"
-    yield Case("traceEvents twice: all of them", twice, "read", exactly(2 * count))
+    yield Case("traceEvents twice: all of them, once each", twice, "read", exactly(count))
     for value in (None, 7, "text", [], {}, [[]], True, 1.5):
         for at in (0, len(events) // 2, len(events)):
             yield Case(f"{value!r} among the events at {at}", dump({"traceEvents": [*events[:at], value, *events[at:]]}), "end")
@@ -173,8 +173,7 @@ def other_shapes(trace):
         yield Case(f"the first {kind} event has no {key}", dump({"traceEvents": without}), "agree")
     backwards = dump({"traceEvents": events[::-1]})
     yield Case("events in reverse order", backwards, "agree", exactly(count))
-    yield Case("every event twice", dump({"traceEvents": [e for event in events for e in (event, event)]}), "agree",
-               exactly(2 * count))
+    yield Case("every event twice", dump({"traceEvents": [e for event in events for e in (event, event)]}), "read", exactly(count))
 
 
 # ---- small traces, one feature each ----
@@ -235,7 +234,7 @@ def traces_that_made_no_report():
     yield Case("a launch without args", document(cpu("a", 0, 50), launch("k", 10, 5, 100, 9, 7), [
         {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 100, "tid": 100, "ts": 30, "dur": 2}]), "pass", exactly(1),
         check=sheets_are(*ALL))
-    yield Case("an event without ph", document(cpu("a", 0, 50), launch("k", 10, 5, 100, 9, 7), [{"name": "x", "ts": 1}]), "pass",
+    yield Case("an event without ph", document(cpu("a", 0, 50), launch("k", 10, 5, 100, 9, 7), [{"name": "x", "ts": 1}]), "read",
                exactly(1), check=sheets_are(*ALL))
     yield Case("metadata of an unknown name", document(cpu("a", 0, 50), launch("k", 10, 5, 100, 9, 7), [
         {"ph": "M", "name": "synthetic", "pid": 100, "tid": 0, "args": {"name": 7}}]), "pass", exactly(1), check=sheets_are(*ALL))
@@ -246,7 +245,8 @@ def times_that_cannot_be():
     for dur in (-1, -1e9, -0.0, 0, 1e-9, 1e15, 1e300, 1.7e308):
         for what in ("kernel", "cpu_op", "cuda_runtime"):
             changed = [{**e, "dur": dur} if e.get("cat") == what else e for e in valid]
-            yield Case(f"{what} of duration {dur}", document(changed, launch("m", 20, 5, 2000, 9, 8)), "read", exactly(2))
+            rows = 1 if what == "kernel" and dur < 0 else 2
+            yield Case(f"{what} of duration {dur}", document(changed, launch("m", 20, 5, 2000, 9, 8)), "read", exactly(rows))
     for ts in (-1, -1e15, 0, 1e15, 2**53 + 1, 2**63, 1.7e308):
         changed = [{**e, "ts": ts} if e.get("cat") == "kernel" else e for e in valid]
         yield Case(f"kernel at {ts}", document(changed, launch("m", 20, 5, 2000, 9, 8)), "read", exactly(2))
@@ -254,7 +254,7 @@ def times_that_cannot_be():
         for key in (b'"ts":1000', b'"dur":9'):
             data = document(valid, launch("m", 20, 5, 2000, 19, 8)).replace(key, key.split(b":")[0] + b":" + word)
             yield Case(f"kernel with {key.decode()} = {word.decode()}", data, "end")
-    together = [{**e, "ts": 5} for e in valid] * 50
+    together = [{**e, "ts": 5, "args": {**e.get("args", {}), "correlation": 100 + i}} for i in range(50) for e in valid]
     yield Case("everything at one time", document(together), "read", exactly(50))
     yield Case("everything at one time, no durations", document([{**e, "dur": 0} for e in together]), "read", exactly(50))
 

@@ -98,9 +98,9 @@ PYTORCH = [("whole", lambda events: None, "ok", [", 0 left out"]),
            ("negative durations", negative(1), "warn", ["1 left out: 1 that end before they start (the first is event "]),
            ("many negative durations", negative(3), "fail", ["3 left out: 3 that end before they start"]),
            ("a kernel without a start", without("ts"), "warn", ["1 without a start or a duration"]),
-           ("a kernel without a phase", without("ph"), "warn", ["1 no events (no object, or without phase or category) (the first is event "]),
-           ("a kernel without a category", without("cat"), "warn", ["1 no events"]),
-           ("null, numbers, lists", add_odd, "fail", ["6 left out: 6 no events (no object, or without phase or category) (the first is event 5)"]),
+           ("a kernel without a phase", without("ph"), "warn", ["1 that are no events (not an object, or without phase or category) (the first is event "]),
+           ("a kernel without a category", without("cat"), "warn", ["1 that are no events"]),
+           ("null, numbers, lists", add_odd, "fail", ["6 left out: 6 that are no events (not an object, or without phase or category) (the first is event 5)"]),
            ("duplicates", add_twins, "fail", ["2 left out: 2 that are in the file twice"]),
            ("nearly duplicates", add_near_twins, "ok", [", 0 left out"])]
 

@@ -96,7 +96,7 @@ def missing_names(damage):
 
 def huge_values(damage):
     damage.try_sql("the largest times", f"UPDATE {KERNEL} SET start = {SMALLEST}, \"end\" = {LARGEST}", code=1, says="overflows 63 bits")
-    damage.try_sql("durations whose sum overflows", f"UPDATE {KERNEL} SET start = 0, \"end\" = {LARGEST // 2}", code=1, says="overflows 63 bits")
+    damage.try_sql("durations whose sum overflows", f"UPDATE {KERNEL} SET start = 1, \"end\" = {LARGEST // 2}", code=1, says="overflows 63 bits")
     damage.try_sql("a graph that overflows", f"UPDATE {GRAPH} SET start = {SMALLEST}, \"end\" = {LARGEST}", code=1, says="overflows 63 bits")
     damage.try_sql("calls that overflow", f"UPDATE {RUNTIME} SET start = {SMALLEST}, \"end\" = {LARGEST}", code=1, says="overflows 63 bits")
     damage.try_sql("ranges that overflow", f"UPDATE NVTX_EVENTS SET start = {SMALLEST}, \"end\" = {LARGEST}", code=1, says="overflows 63 bits")

@@ -27,7 +27,8 @@ SORTED = {"ops_summary_by_category": (("op category", "is_recompute"), "total_di
           "kernel_summary": (("Parent op category", "Parent cpu_op", "Kernel name", "Kernel stream"), "Kernel duration (µs)_sum")}
 CUMULATIVE = "Cumulative Percentage (%)"
 # the only warnings allowed
-WARNINGS = re.compile(r"(gputally: warning: (\d+ of \d+ ops are not in the sheets of their families|GPU time in no op sheet): .*\n)*")
+WARNINGS = re.compile(r"(gputally: warning: (\d+ of \d+ ops are not in the sheets of their families|GPU time in no op sheet|"
+                      r"\d+ records in the file, .* left out): .*\n)*")
 
 
 class Case(NamedTuple):

@@ -217,12 +217,19 @@ static size_t ranks_per_node(const gt_rank_model *model, const size_t *node_of)
     return most;
 }
 
-/* The part of the network cards of a node that a group has. Within a node it needs none of them. */
+/* The part of the network cards of a node that a group has: it is that of its ranks on the node with most of
+ * them. Within a node it needs none of them. */
 static double part_of_cards(const gt_rank_model *model, size_t c, const size_t *node_of, size_t per_node)
 {
-    size_t nodes = node_count(model, c, node_of);
-    double ranks = (double)(model->begins[c + 1] - model->begins[c]) / (double)nodes;
-    return nodes == 1 ? 1 : ranks == 1 ? 1.0 / USUAL_CARDS : fmin(1, ranks / (double)per_node);
+    size_t most = 0, here = 0;
+    for (size_t i = model->begins[c]; i < model->begins[c + 1]; i++) {
+        bool is_next =
+            i == model->begins[c] || node_of[model->entries[i].rank] != node_of[model->entries[i - 1].rank];
+        here = is_next ? 1 : here + 1;
+        if (here > most) most = here;
+    }
+    if (node_count(model, c, node_of) == 1) return 1;
+    return most == 1 ? 1.0 / USUAL_CARDS : fmin(1, (double)most / (double)per_node);
 }
 
 /* With a known bandwidth: `expected_gbps`, or if that is 0, the usual one of the GPU. A transfer between two
