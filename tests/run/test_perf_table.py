@@ -89,6 +89,15 @@ def tables_with_other_columns(binary):
         ran(p.call("run", "--tags", "m", *QUICK))
         ran(p.call("run", "--tags", "m", *QUICK, "--output", "link.csv"))
         equal((len(p.table()), len(p.table("real.csv")), os.path.islink(p.file("link.csv"))), (1, 1, True))
+        p.write("real.csv", "model,status\nold,SUCCESS\n")  # more columns: the file is replaced, not the link
+        ran(p.call("run", "--tags", "m", *QUICK, "--output=link.csv"))
+        equal((len(p.table("real.csv")), os.path.islink(p.file("link.csv"))), (2, True))
+        os.rename(p.file("perf.csv"), p.file("kept.csv"))
+        os.symlink("kept.csv", p.file("perf.csv"))  # a default name is no link
+        holds(ran(p.call("run", "--tags", "m", *QUICK), 3).stderr, "cannot write perf.csv: it is a link")
+        equal(len(p.table("kept.csv")), 1)
+        ran(p.call("run", "--tags", "m", *QUICK, "--output", "perf.csv"))
+        equal((len(p.table("kept.csv")), os.path.islink(p.file("perf.csv"))), (2, True))
         os.mkdir(p.file("folder.csv"))
         holds(ran(p.call("run", "--tags", "m", *QUICK, "--output", "folder.csv"), 4).stderr, "folder.csv: is a folder")
 

@@ -227,11 +227,12 @@ static const gt_value *with_keys(gt_arena *arena, const gt_value *columns, const
 
 /* ---- files that several processes change ---- */
 
-/* Opens and locks the file, which is created if it is missing. */
+/* Opens and locks the file, which is created if it is missing. It may be a link if the user named it. */
 static int lock_file(const char *path, gt_error *error)
 {
     for (;;) {
-        int descriptor = gt_own_open(path, O_RDWR | O_CREAT, NULL);
+        int descriptor = gt_own_is_named(path) ? gt_open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666)
+                                               : gt_own_open(path, O_RDWR | O_CREAT, NULL);
         if (descriptor < 0) return gt_fail(error, "cannot write %.300s: %s", path, gt_own_reason(errno)), -1;
         while (flock(descriptor, LOCK_EX) != 0 && errno == EINTR) {
         }
@@ -258,15 +259,6 @@ static bool append(int descriptor, const char *path, gt_str text, gt_error *erro
     if (!failure) return true;
     if (end >= 0 && ftruncate(descriptor, end) != 0) failure = failure ? failure : errno; /* no half rows */
     return gt_fail(error, "cannot write %.300s: %s", path, strerror(failure));
-}
-
-/* The real file, if the path is a link: replacing it must not remove the link. */
-static const char *real_path(gt_arena *arena, const char *path)
-{
-    char *real = realpath(path, NULL);
-    const char *kept = real ? gt_arena_bytes(arena, real, strlen(real)) : path;
-    free(real);
-    return kept;
 }
 
 /* ---- perf.csv ---- */
@@ -319,7 +311,6 @@ static bool add_to_table(gt_arena *arena, const char *path, const gt_value *rows
 {
     int lock = lock_file(path, error);
     if (lock < 0) return false;
-    path = real_path(arena, path);
     gt_buffer old = {0}, text = {0};
     bool ok = gt_read_small_file(path, TABLE_MAX_BYTES, &old, error);
     gt_str table = gt_buffer_str(&old);
@@ -382,7 +373,7 @@ static bool add_to_list(gt_arena *arena, const char *path, const gt_value *recor
     for (uint32_t i = 0; ok && i < records->count; i++)
         list = gt_settings_push(arena, list, records->items[i]);
     ok = ok && write_csv(arena, "perf_super.csv", standard_columns(arena), list, error) &&
-         write_json(real_path(arena, path), list, error);
+         write_json(path, list, error);
     gt_buffer_free(&text);
     close(lock);
     return ok;
