@@ -32,7 +32,7 @@ static size_t list_ids(const void *context, size_t begin, size_t end, int64_t *i
 
 static gt_launch_calls list_calls(const gt_event_view *trace, const int64_t *of_ops, size_t ops)
 {
-    enum { BATCH = 4096 };
+    enum { BATCH = 512 }; /* gt_id_slots_new needs much of a small stack, too */
     gt_launch_calls calls = gt_launch_calls_of_slots(gt_id_slots_new(ops, list_ids, of_ops));
     int64_t ids[BATCH];
     for (size_t begin = 0; begin < trace->recorded; begin += BATCH) {
