@@ -40,6 +40,18 @@ def is_view(event):
     return event.category == "cpu_op" and (is_aten(event.name, NO_WORK) or event.name == "detach")
 
 
+def left_in(events):
+    """Without what ends before it starts, and without GPU events that are in the trace twice: the first stays."""
+    known = set()
+    for event in events:
+        dur = event.get("dur", 0)
+        args = event.get("args") or {}
+        key = (event["name"], event.get("pid"), event.get("tid"), event["ts"], dur, args.get("correlation"))
+        if dur >= 0 and not (event["cat"] in GPU and dur and key in known):
+            known.add(key)
+            yield event
+
+
 class Event:
     def __init__(self, event, order, base):
         self.category, self.name, self.order = event["cat"], event["name"], order
@@ -57,7 +69,7 @@ def read(path):
     events = trace["traceEvents"] if isinstance(trace, dict) else trace
     events = [e for e in events if e.get("ph") == "X" and "ts" in e and e.get("cat") in HOST | GPU]
     base = min((e["ts"] for e in events), default=0)
-    return [Event(e, i, base) for i, e in enumerate(events)]
+    return [Event(e, i, base) for i, e in enumerate(left_in(events))]
 
 
 def kind_of_call(event):
@@ -215,6 +227,11 @@ def facts(path):
         threads.setdefault(event.thread, []).append(event)
     for thread in threads.values():
         build_thread(thread, points)
+    launching = {p.thread for p in points if p.ops}
+    if launching and len(busy) > 1:  # threads that launch on other devices only wait there, too
+        calls = [e for e in host if e.category in ("cuda_runtime", "cuda_driver")]
+        elsewhere = {e.thread for e in calls if "Launch" in e.name} - launching
+        points = [p for p in points if p.thread not in elsewhere]
     points.sort(key=lambda p: p.start)
     marked = [e for e in host if e.category == "user_annotation"]
     server = [e for e in marked if SERVER_STEP.match(e.name)]

@@ -53,14 +53,15 @@ static void overlaps_last_a_microsecond_and_cross_streams(void **unused)
     kernel(&t, 31, 0.75, 5); /* 5: is shorter than a microsecond, and inside 3 */
     kernel(&t, 32, 2, 3);    /* 6: inside 3, on its stream */
     kernel(&t, 32, 1, -1);   /* 7: inside 3 and 6, without a stream */
-    kernel(&t, 32, 1, -1);   /* 8: the same; they count as different streams */
-    kernel(&t, 100, -5, 6);  /* 9: ends before it starts */
+    kernel(&t, 32, 1.5, -1); /* 8: like 7; they count as different streams */
+    kernel(&t, 32, 2, 3);    /* 9: is 6 again */
+    kernel(&t, 100, -5, 6);  /* 10: ends before it starts */
     gt_pytorch_linked *linked = read_trace(&t, false);
     const gt_linked_view *trace = gt_pytorch_view(linked);
     gt_overlaps *overlaps = find(trace, true);
     PARTNERS(0, 1);
     PARTNERS(1, 0);
-    ALONE(2), ALONE(4), ALONE(5), ALONE(9);
+    ALONE(2), ALONE(4), ALONE(5), ALONE(9), ALONE(10);
     PARTNERS(3, 8, 7); /* 8 has slot 0 in a table of 8 */
     PARTNERS(6, 8, 7);
     PARTNERS(7, 8, 3, 6);
@@ -179,10 +180,16 @@ static void random_kernels_agree_with_all_pairs(void **unused)
     for (int round = 0; round < ROUNDS; round++) {
         trace_text t = new_trace();
         int streams[KERNELS], stream_count = 1 + rand() % 6;
+        double starts[KERNELS], durs[KERNELS];
         double scale = round % 3 == 0 ? 1 : round % 3 == 1 ? 0.25 : 0.1;
         for (int i = 0; i < KERNELS; i++) {
             streams[i] = rand() % stream_count - (round % 4 == 0);
-            kernel(&t, rand() % 200 * scale, rand() % (1 + round % 60) * scale, streams[i]);
+            starts[i] = rand() % 200 * scale, durs[i] = rand() % (1 + round % 60) * scale;
+            bool is_again = false; /* kernels that are in the trace twice count once */
+            for (int k = 0; k < i; k++)
+                is_again |= streams[k] == streams[i] && starts[k] == starts[i] && durs[k] == durs[i];
+            if (is_again) durs[i] = 0;
+            kernel(&t, starts[i], durs[i], streams[i]);
         }
         gt_pytorch_linked *linked = read_trace(&t, false);
         const gt_linked_view *trace = gt_pytorch_view(linked);
@@ -283,8 +290,8 @@ static void kernels_that_do_not_overlap_are_cheap(void **unused)
     (void)unused;
     enum { KERNELS = 60000 };
     trace_text t = new_trace();
-    for (int i = 0; i < KERNELS; i++) kernel(&t, i % 1000 * 1e-3, 1000.5, 0);
-    for (int i = 0; i < KERNELS; i++) kernel(&t, 1000.51 + i % 1000 * 1e-3, 1000, 1);
+    for (int i = 0; i < KERNELS; i++) kernel(&t, i % 1000 * 1e-3, 1000.5 - i / 1000 * 1e-3, 0);
+    for (int i = 0; i < KERNELS; i++) kernel(&t, 1000.51 + i % 1000 * 1e-3, 1000 - i / 1000 * 1e-3, 1);
     gt_pytorch_linked *linked = read_trace(&t, false);
     const gt_linked_view *trace = gt_pytorch_view(linked);
     gt_overlaps *overlaps = find(trace, true);

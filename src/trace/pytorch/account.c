@@ -122,9 +122,11 @@ void gt_state_finish_account(gt_pytorch_state *state)
     gt_account *account = &state->facts.account;
     size_t gpu = leave_out_twins(state), unused = 0;
     for (size_t row = 0; row < state->count; row++) unused += state->kind[row] == GT_KIND_OTHER;
-    account->records = state->uid_count;
-    account->used = state->count - unused + count_of(state->flow_events) + count_of(state->frames) +
-                    count_of(state->memory);
+    size_t kept =
+        state->count + count_of(state->flow_events) + count_of(state->frames) + count_of(state->memory);
+    /* Flows of Perfetto traces have no uids. */
+    account->records = kept > state->uid_count ? kept : state->uid_count;
+    account->used = kept - unused;
     account->gpu_used = gpu - account->left[GT_LEFT_DUPLICATE].count;
     gt_account_warn(account);
 }
