@@ -81,7 +81,7 @@ static void print_parts(const gt_terminal *terminal, const gt_table *sheet)
         {GT_COL_THEN_MS, "then ms", 2, NULL},
         {GT_COL_THEN_LOW_MS, "from", 2, NULL},
         {GT_COL_THEN_HIGH_MS, "to", 2, NULL},
-        {GT_COL_PART, "", 0, NULL},
+        {GT_COL_PART, "part", 0, NULL},
     };
     gt_summary_rows(terminal, sheet, columns, GT_LENGTH(columns), SIZE_MAX);
 }

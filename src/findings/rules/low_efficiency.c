@@ -66,7 +66,7 @@ static double *find_moving_ns(const gt_rule_input *input)
     uint8_t *known = gt_alloc_zero(gt_interner_count(schedule->strings), 1); /* by name */
     gt_arena arena = {0};
     for (size_t i = 0; i < schedule->op_count; i++) {
-        if (gt_op_ns(&schedule->ops[i]) < long_ns || !gt_op_is_sourced_kernel(input, i)) continue;
+        if ((double)gt_op_ns(&schedule->ops[i]) < long_ns || !gt_op_is_sourced_kernel(input, i)) continue;
         uint32_t name = schedule->ops[i].name;
         if (!known[name])
             known[name] = class_of(gt_interner_get(schedule->strings, name), input->facts->names[i]);
