@@ -497,8 +497,8 @@ bool gt_replay_add_ir(gt_json_writer *w, const gt_schemas *schemas, const gt_rep
     m.concrete = gt_value_parse(&arena, op->concrete);
     size_t known = 0;
     bool fits = fits_any(&m, schemas, w, false, &known) || fits_any(&m, schemas, w, true, &known);
+    if (!fits && gt_value_is_list(m.types)) fail(&m, known, error);
+    if (!fits && !gt_value_is_list(m.types)) gt_fail(error, "recorded without record_shapes=True");
     gt_arena_free(&arena);
-    if (fits) return true;
-    if (!gt_value_is_list(m.types)) return gt_fail(error, "recorded without record_shapes=True");
-    return fail(&m, known, error);
+    return fits;
 }

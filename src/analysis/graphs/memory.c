@@ -132,7 +132,7 @@ static void find_step(finder *f, uint32_t number)
     gt_map_free(&f->counted);
     f->cached_count = 0;
     for (size_t k = 0; k < step->op_count; k++) add_op(f, number, f->steps->of_steps[step->first_op + k]);
-    use_cached(f, f->found->items + first, f->found->count - first);
+    if (f->found->count > first) use_cached(f, f->found->items + first, f->found->count - first);
 }
 
 /* ---- kinds of layers ---- */
