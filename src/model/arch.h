@@ -53,7 +53,7 @@ typedef struct gt_amd_properties {
     uint64_t major, minor, units, clock_mhz, memory_bytes;
 } gt_amd_properties;
 /* Appends the product that has these properties, "AMD Instinct MI300X"; if several have them, all: "AMD
- * Instinct MI350X or MI355X", which is no name of a built-in GPU. False if there is none (arch_choose.c). */
+ * Instinct MI350X or MI355X", which is not the name of a built-in GPU. False if there is none (arch_choose.c). */
 bool gt_amd_gpu_add_name(const gt_amd_properties *gpu, gt_buffer *out);
 /* How displays say that a name was found so, after the name. */
 #define GT_BY_PROPERTIES " (by its properties)"

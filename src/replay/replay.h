@@ -1,5 +1,5 @@
 /* Replay: ops of a PyTorch trace as calls that can be made again elsewhere, without the program that was
- * traced, and what came of them.
+ * traced, and the results of these calls.
  *
  *     ir.c         the intermediate representation (IR) of an op: its arguments by the op's schema
  *     selection.c  the ops of a trace, and the list of IRs that replay.py reads
