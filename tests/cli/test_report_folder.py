@@ -549,8 +549,7 @@ def test_mixed_formats(binary):
         write(folder, "run/rank0.json", 0)
         write(folder, "run/rank1.json", 1)
         report(folder, "run -q -o r.xlsx", err="warning: run: the report covers the rocprofv3 files; for its 2 PyTorch traces use "
-               "gputally report run/rank0.json ...\nwarning: 11 records in the file, 7 used, 4 left out: "
-               "4 without a start or a duration (the first is call 1)")
+               "gputally report run/rank0.json ...")
         os.makedirs(folder.file("jax/plugins/profile/1"))
         shutil.copy(f"{FIXTURES}/jax/matmul.xplane.pb.gz", folder.file("jax/plugins/profile/1/host.xplane.pb"))
         write(folder, "jax/plugins/profile/1/host.trace.json.gz", 0)
@@ -644,8 +643,7 @@ def test_two_folders_and_a_file(binary):
         for run in ("a", "b"):
             for rank in (0, 1):
                 write(folder, f"{run}/rank{rank}.json", rank)
-        report(folder, "a b tiny_results.json -q", err="warning: tiny_results.json: 11 records in the file, 7 used, 4 left out: "
-                                                        "4 without a start or a duration (the first is call 1)")
+        report(folder, "a b tiny_results.json -q")
         written = [name for name in folder.names() if name.endswith(".xlsx")]
         assert written == ["a/nccl_analysis_report.xlsx", "a/rank0_perf_report.xlsx", "a/rank1_perf_report.xlsx",
                            "b/nccl_analysis_report.xlsx", "b/rank0_perf_report.xlsx", "b/rank1_perf_report.xlsx",
