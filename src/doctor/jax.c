@@ -30,7 +30,7 @@ void gt_doctor_jax(gt_inspection *p)
 {
     gt_diagnosis *d = p->d;
     const gt_jax *trace = p->report->trace.jax;
-    size_t launched = 0, described = 0;
+    size_t launched = 0, described = 0, steps = 0;
     for (size_t i = 0; i < trace->count; i++) launched += trace->launch_us[i] == trace->launch_us[i];
     for (size_t i = 0; i < trace->op_count; i++) described += trace->ops[i].record != GT_JAX_NONE;
     gt_fact_add_text(d, GT_FACT_MADE, "profiler", "jax.profiler (XLA)");
@@ -40,7 +40,9 @@ void gt_doctor_jax(gt_inspection *p)
     gt_fact_add_count(d, GT_FACT_CONTENTS, "ops", (double)trace->op_count);
     gt_fact_add_count(d, GT_FACT_CONTENTS, "ops_with_modules", (double)described);
     gt_fact_add_count(d, GT_FACT_CONTENTS, "events_with_launch", (double)launched);
-    gt_fact_add_count(d, GT_FACT_CONTENTS, "host_waits", (double)trace->wait_count);
+    for (size_t i = 0; i < trace->host_count; i++) steps += trace->host[i].is_step;
+    gt_fact_add_count(d, GT_FACT_CONTENTS, "host_waits", (double)(trace->host_count - steps));
+    if (steps) gt_fact_add_count(d, GT_FACT_CONTENTS, "server_steps", (double)steps);
     add_span(d, trace);
     if (!trace->count)
         gt_missing_add(

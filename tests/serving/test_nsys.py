@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
-"""Servers in Nsight Systems exports and rocprofv3 runs, whose steps are NVTX or ROCTX ranges: the same events as in a PyTorch trace give
-the same serving sheets.
+"""Servers in Nsight Systems exports, rocprofv3 runs and JAX profiles, whose steps are NVTX or ROCTX ranges or annotations of the host: the
+same events as in a PyTorch trace give the same serving sheets.
 
     python3 -m tests.serving.test_nsys --bin build/gputally [--only TEXT]
 """
 import csv
+import functools
 import json
 import os
 import sys
 import tempfile
 
 from tests.common import harness
+from tests.findings import test_jax
 from tests.findings.rocprof_runs import Run
 from tests.nsys import generate_export as nsys
 from tests.serving import generate
@@ -21,8 +23,8 @@ PID = 100
 COPIES = {"Memcpy DtoH (Device -> Pinned)": {"copyKind": 2, "srcKind": 2, "dstKind": 1}}
 
 
-def export(trace, path, prefix=""):
-    """The events of a trace as an export."""
+def export(trace, path, prefix="", domain=""):
+    """The events of a trace as an export; its ranges are those of a domain."""
     strings, tables = {}, {nsys.KERNEL: [], nsys.MEMCPY: [], nsys.RUNTIME: [], "NVTX_EVENTS": []}
 
     def number(text):
@@ -43,7 +45,10 @@ def export(trace, path, prefix=""):
         elif event["cat"] == "cuda_runtime":
             tables[nsys.RUNTIME].append({**row, **on_host, "eventClass": 0, "nameId": number(event["name"] + "_v7000"), "returnValue": 0})
         elif event["cat"] == "user_annotation":
-            tables["NVTX_EVENTS"].append({**row, **on_host, "eventType": 59, "text": prefix + event["name"], "domainId": 0})
+            tables["NVTX_EVENTS"].append({**row, **on_host, "eventType": 59, "text": prefix + event["name"],
+                                          "domainId": int(bool(domain))})
+    if domain:
+        tables["NVTX_EVENTS"].append({"start": 0, "eventType": 75, "text": domain, "domainId": 1, "globalTid": nsys.global_tid(PID, 101)})
     tables["TARGET_INFO_GPU"] = [{"id": 0, "name": "NVIDIA H200", "smCount": 132, "computeMajor": 9, "computeMinor": 0}]
     tables["TARGET_INFO_CUDA_DEVICE"] = [{"gpuId": 0, "cudaId": 0, "pid": PID}]
     tables["META_DATA_EXPORT"] = nsys.meta(2026)
@@ -74,6 +79,19 @@ def rocprof(trace, path):
     with open(path, "w", encoding="utf-8") as file:
         json.dump(document, file)
     return run.begin / 1000
+
+
+def jax(trace, path):
+    """The events of a trace as a JAX profile, which has no grids, and of launches only when they begin."""
+    def spans(*categories):
+        return [(e["name"], round(e["ts"] * 1000), round(e["dur"] * 1000), e["args"].get("correlation")) for e in trace.events
+                if e["cat"] in categories]
+
+    gpu, host = spans("kernel", "gpu_memcpy"), spans("cuda_runtime", "user_annotation")
+    with open(path, "wb") as file:
+        for name, line, events in (("/device:GPU:0", "Stream #14(Compute)", gpu), ("/host:CPU", "python3", host)):
+            file.write(test_jax.plane(name, sorted({event[0] for event in events}), line, events))
+    return 0
 
 
 def report(binary, path, out):
@@ -122,14 +140,14 @@ def check_sheets(binary, _, seed, annotate):
     return problems
 
 
-def check_rocprof(binary, _):
-    """Steps, batch sizes and times, which count from another beginning; names of copies and classes of kernels are those of rocprofv3."""
+def check_times(binary, _, write, ending, unknown=()):
+    """Steps, batch sizes and times, which may count from another beginning. Names of copies and classes of kernels differ."""
     trace = generate.server(4, generate.sglang)
     with tempfile.TemporaryDirectory() as folder:
         trace.write(os.path.join(folder, "t.json"))
-        begin_us = rocprof(trace, os.path.join(folder, "t_results.json"))
+        begin_us = write(trace, os.path.join(folder, "t" + ending))
         wanted, _ = report(binary, os.path.join(folder, "t.json"), os.path.join(folder, "json"))
-        found, _ = report(binary, os.path.join(folder, "t_results.json"), os.path.join(folder, "rocprof"))
+        found, _ = report(binary, os.path.join(folder, "t" + ending), os.path.join(folder, "other"))
     steps, problems = found.get("serving_steps", []), []
     if len(steps) != len(wanted["serving_steps"]):
         return [f"{len(steps)} steps"]
@@ -137,9 +155,28 @@ def check_rocprof(binary, _):
         for column in want:
             begins = begin_us if column in ("host_start_us", "gpu_start_us") and want[column] else 0
             value = str(float(want[column]) + begins) if begins else want[column]
-            if not is_same(row[column], value):
+            if column not in unknown and not is_same(row[column], value):
                 problems.append(f"step {number} {column}: {row[column]!r} instead of {value!r}")
     return problems
+
+
+MODES = {"execute_context_1(9)_generation_0(0)": "prefill", "execute_context_1(9)_generation_3(3)": "mixed",
+         "execute_context_0(0)_generation_3(9)": "verify", generate.vllm_detailed("decode", 3, 3, 99): "decode",
+         "step[EXTEND bs=2 toks=40]": "prefill", "step[MIXED bs=3 c=1 g=2 c_sq=9 g_sq=2]": "mixed", "step[TARGET_VERIFY bs=8 toks=32]": "verify",
+         "step[DRAFT_EXTEND bs=8]": "draft", "step[DRAFT_EXTEND_V2 bs=8]": "draft", "step[DECODE bs=8]": "draft", "step[IDLE bs=0]": "idle",
+         "prefill[bs=2 tok=40 ctx=[20, 20]]": "prefill", "decode[bs=3/4 tok=3 d=3]": "decode",
+         "[Executor] _forward_step 1: 2 ctx reqs, 0 gen reqs": "prefill", "[Executor] _forward_step 2: 1 ctx reqs, 7 gen reqs": "mixed",
+         "[Executor] _forward_step 3: 0 ctx reqs, 7 gen reqs": "decode", "execute_diffusion_1_1024x1024": "diffusion"}
+
+
+def check_modes(binary, _, write, ending):
+    """A step of each mode of each server. SGLang's model that drafts decodes."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "t" + ending)
+        write(named([(name, 50, 10) for name in MODES]), path)
+        sheets, _ = report(binary, path, os.path.join(folder, "out"))
+    got = [row["phase"] for row in sheets.get("serving_steps", [])]
+    return [] if got == list(MODES.values()) else [f"{got} instead of {list(MODES.values())}"]
 
 
 def check_findings(binary, _):
@@ -176,7 +213,14 @@ def check_other_ranges(binary, _):
 
 CASES = [harness.Case(f"{annotate.__name__} {seed}", check_sheets, seed, annotate)
          for seed, annotate in ((1, generate.vllm), (2, generate.vllm_detailed), (3, generate.sglang))]
-CASES += [harness.Case("rocprofv3", check_rocprof), harness.Case("findings", check_findings), harness.Case("compare", check_compare), harness.Case("other ranges", check_other_ranges)]
+CASES += [harness.Case("rocprofv3", check_times, rocprof, "_results.json"),
+          harness.Case("JAX", check_times, jax, ".xplane.pb", ("padded", "graph_launches", "graph_ops")),
+          harness.Case("modes, PyTorch", check_modes, generate.Trace.write, ".json"),
+          harness.Case("modes, nsys", check_modes, export, ".sqlite"),
+          harness.Case("modes, nsys with a domain", check_modes, functools.partial(export, domain="TensorRT-LLM"), ".sqlite"),
+          harness.Case("modes, rocprofv3", check_modes, rocprof, "_results.json"),
+          harness.Case("modes, JAX", check_modes, jax, ".xplane.pb"),
+          harness.Case("findings", check_findings), harness.Case("compare", check_compare), harness.Case("other ranges", check_other_ranges)]
 
 if __name__ == "__main__":
     sys.exit(harness.run_cases(__doc__.splitlines()[0], CASES))

@@ -2,7 +2,7 @@
  * end of the capture, but the kernels did not run: nothing in it says how long anything takes. */
 #include "analysis/serving/step_parts.h"
 
-#include "analysis/serving/name_reader.h"
+#include "trace/name_reader.h"
 
 typedef struct border {
     int64_t ns;

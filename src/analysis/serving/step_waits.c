@@ -14,7 +14,7 @@
  * If what was found does not repeat, or is not nearly all of the GPU's time, there are no steps. */
 #include "analysis/serving/step_parts.h"
 
-#include "analysis/serving/name_reader.h"
+#include "trace/name_reader.h"
 
 /* The ops [begin, end) of `ops`, and when the wait that ends them was over. */
 typedef struct piece {

@@ -4,7 +4,7 @@
  */
 #include "analysis/serving/serving.h"
 
-#include "analysis/serving/name_reader.h"
+#include "trace/name_reader.h"
 #include "analysis/serving/step_list.h"
 
 /* ---- vLLM ---- */

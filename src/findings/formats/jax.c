@@ -170,9 +170,30 @@ static void add_event(jax_builder *b, size_t event)
     GT_PUSH(b->plain.calls, b->plain.call_count, b->plain.call_capacity, call);
 }
 
-/* ---- waits ---- */
+/* ---- what the host does ---- */
 
 GT_ORDER_BY(by_start, gt_plain_call, GT_UP(start_ns) GT_DOWN(end_ns) GT_UP(row))
+
+/* Launches are on thread 0, waits on thread 1, steps on those that follow. */
+static gt_plain_call host_call(const gt_jax *trace, size_t i)
+{
+    const gt_jax_host_event *event = &trace->host[i];
+    return (gt_plain_call){.start_ns = rounded_ns(event->start_ps),
+                           .end_ns = rounded_ns(event->end_ps),
+                           .thread = event->is_step ? UINT64_C(2) + event->tid : 1,
+                           .name = event->name,
+                           .row = (uint32_t)i,
+                           .is_range = event->is_step,
+                           .waits = !event->is_step};
+}
+
+/* Adds the annotations that are steps of a server, as ranges. */
+static void add_steps(jax_builder *b)
+{
+    for (size_t i = 0; i < b->trace->host_count; i++)
+        if (b->trace->host[i].is_step)
+            GT_PUSH(b->plain.calls, b->plain.call_count, b->plain.call_capacity, host_call(b->trace, i));
+}
 
 /* Adds the functions in which the host waits, as synchronising calls. While one thread waits, others may
  * launch: a wait counts from the last launch in it on, so that the host does one thing at a time. */
@@ -180,18 +201,13 @@ static void add_waits(jax_builder *b)
 {
     const gt_jax *trace = b->trace;
     gt_plain_trace *plain = &b->plain;
-    size_t launches = plain->call_count, next = 0, count = trace->wait_count;
-    if (!launches || !count) return;
+    size_t launches = plain->call_count, next = 0, count = 0;
+    if (!launches || !trace->host_count) return;
     qsort(plain->calls, launches, sizeof *plain->calls, by_start);
-    gt_plain_call *waits = gt_alloc(count * sizeof *waits);
-    for (size_t i = 0; i < count; i++)
-        waits[i] = (gt_plain_call){.start_ns = rounded_ns(trace->waits[i].start_ps),
-                                   .end_ns = rounded_ns(trace->waits[i].end_ps),
-                                   .thread = 1,
-                                   .name = trace->waits[i].name,
-                                   .row = (uint32_t)i,
-                                   .waits = true};
-    qsort(waits, count, sizeof *waits, by_start);
+    gt_plain_call *waits = gt_alloc(trace->host_count * sizeof *waits);
+    for (size_t i = 0; i < trace->host_count; i++)
+        if (!trace->host[i].is_step) waits[count++] = host_call(trace, i);
+    if (count) qsort(waits, count, sizeof *waits, by_start);
     int64_t until = INT64_MIN;
     for (size_t i = 0; i < count; i++) {
         gt_plain_call wait = waits[i];
@@ -287,6 +303,7 @@ gt_schedule *gt_schedule_of_jax(const gt_jax *trace, bool to_show)
     for (size_t i = gpu ? gpu->begin : 0; gpu && i < gpu->end; i++)
         if (is_work(trace, i)) add_event(&b, i);
     add_waits(&b);
+    add_steps(&b);
     if (gpu && to_show) add_others(&b, gpu);
     gt_schedule *schedule = gt_schedule_of_plain(&b.plain);
     gt_plain_free(&b.plain);

@@ -1,16 +1,10 @@
-/* The steps of a server in a trace that is not of PyTorch: ranges of NVTX or ROCTX whose names say what a
- * step does, "step[DECODE bs=8]". The list of steps (analysis/serving) reads rows of a PyTorch trace, so such
- * rows are made: first the ops, by their numbers in the schedule, then its host events. */
+/* The steps of a server in a trace that is not of PyTorch: ranges of NVTX or ROCTX and annotations of JAX
+ * whose names say what a step does, "step[DECODE bs=8]". The list of steps (analysis/serving) reads rows of a
+ * PyTorch trace, so such rows are made: first the ops, by their numbers in the schedule, then its host
+ * events. */
 #include "findings/formats/plain.h"
 
 #include "findings/schedule/build.h"
-
-/* Only those of servers: the steps of the profiler need no list. */
-static bool says_step(gt_str name)
-{
-    gt_step_said said;
-    return gt_step_name_says(name, &said) && said.kind != GT_STEP_PROFILER;
-}
 
 bool gt_plain_serves(const gt_plain_trace *trace)
 {
@@ -20,7 +14,8 @@ bool gt_plain_serves(const gt_plain_trace *trace)
     for (size_t i = 0; i < trace->call_count && !serves; i++) {
         const gt_plain_call *call = &trace->calls[i];
         if (!call->is_range || seen[call->name]) continue;
-        serves = says_step(gt_interner_get(trace->strings, call->name));
+        gt_str name = gt_interner_get(trace->strings, call->name);
+        serves = gt_range_is_step(&name);
         seen[call->name] = 1;
     }
     gt_free(seen);
@@ -46,8 +41,15 @@ typedef struct plain_row {
 
 static uint32_t move_string(row_writer *w, uint32_t text)
 {
-    gt_str string = gt_interner_get(w->schedule->strings, text);
-    return gt_interner_add(w->strings, string.bytes, string.len);
+    return gt_interner_add_from(w->strings, w->schedule->strings, text);
+}
+
+/* The name of an event; of a step without its domain. */
+static uint32_t move_name(row_writer *w, const plain_row *row)
+{
+    gt_str name = gt_interner_get(w->schedule->strings, row->name);
+    if (row->kind != GT_KIND_ANNOTATION || !gt_range_is_step(&name)) return move_string(w, row->name);
+    return gt_interner_add(w->strings, name.bytes, name.len);
 }
 
 static void add_row(row_writer *w, const plain_row *row)
@@ -57,7 +59,7 @@ static void add_row(row_writer *w, const plain_row *row)
                                       GT_EVENT_CORRELATION, GT_EVENT_GRID};
     gt_store_cell cells[GT_EVENT_COLUMNS] = {
         [GT_EVENT_KIND] = {.integer = row->kind},
-        [GT_EVENT_NAME] = {.text = move_string(w, row->name)},
+        [GT_EVENT_NAME] = {.text = move_name(w, row)},
         [GT_EVENT_PROCESS] = {.text = row->process},
         [GT_EVENT_THREAD] = {.text = row->thread},
         [GT_EVENT_START] = {.time = (double)(w->base_ns + row->start_ns) / 1e3},

@@ -2,6 +2,7 @@
  * looks up the ops of the events in the compiled modules, and stores all of it as the columns of a gt_jax. */
 #include "input/xla/xplane.h"
 #include "input/xla/plane.h"
+#include "trace/step_names.h"
 
 enum { GPU_PID_OFFSET = 1, OPS_SEEN = 256 };
 static const uint32_t FIRST_DERIVED_TID = 0xdeadbeef;
@@ -33,21 +34,23 @@ typedef struct call_list {
     size_t line_begin; /* the first call of the current line */
     const xplane *host;
     gt_jax *trace;
-    size_t wait_begin; /* the first wait of the current line */
-    uint8_t *names;    /* by string id: whether functions with this name wait; grows with the names */
+    size_t host_begin; /* the first kept event of the current line */
+    uint8_t *names;    /* by string id: what events with this name are; grows with the names */
     size_t name_capacity;
 } call_list;
 
-enum { NAME_OTHER = 1, NAME_WAITS };
+enum { NAME_OTHER = 1, NAME_WAITS, NAME_STEP };
 
-/* JAX's own functions that wait until arrays are computed, or read their values. */
+/* JAX's own functions that wait until arrays are computed, or read their values; steps of servers. */
 static uint8_t judge_name(gt_str name)
 {
+    gt_str step = name;
+    if (gt_range_is_step(&step)) return NAME_STEP;
     bool reads_value = gt_str_starts_with(name, "$array.py:") && gt_str_contains(name, " _value");
     return gt_str_contains(name, "block_until_ready") || reads_value ? NAME_WAITS : NAME_OTHER;
 }
 
-static void add_wait(call_list *list, const xevent *event)
+static void add_host_event(call_list *list, const xevent *event)
 {
     uint32_t name = event->kind->name;
     if (name >= list->name_capacity) {
@@ -56,30 +59,33 @@ static void add_wait(call_list *list, const xevent *event)
         memset(list->names + old, 0, list->name_capacity - old);
     }
     if (!list->names[name]) list->names[name] = judge_name(gt_interner_get(list->host->strings, name));
-    if (list->names[name] != NAME_WAITS) return;
+    if (list->names[name] == NAME_OTHER) return;
     gt_str text = gt_interner_get(list->host->strings, name);
-    gt_jax_wait wait = {.start_ps = event->offset_ps,
-                        .end_ps = event->dur_ps > 0 ? event->dur_ps : 0, /* its length until the line ends */
-                        .name = gt_interner_add(list->trace->strings, text.bytes, text.len)};
-    GT_PUSH(list->trace->waits, list->trace->wait_count, list->trace->wait_capacity, wait);
+    gt_jax_host_event kept = {.start_ps = event->offset_ps,
+                              .end_ps =
+                                  event->dur_ps > 0 ? event->dur_ps : 0, /* its length until the line ends */
+                              .name = gt_interner_add(list->trace->strings, text.bytes, text.len),
+                              .is_step = list->names[name] == NAME_STEP};
+    GT_PUSH(list->trace->host, list->trace->host_count, list->trace->host_capacity, kept);
 }
 
-static void end_waits(call_list *list, const xline *line)
+static void end_host_events(call_list *list, const xline *line)
 {
     gt_jax *trace = list->trace;
-    if (line->is_skipped) trace->wait_count = list->wait_begin;
-    for (size_t i = list->wait_begin; i < trace->wait_count; i++) {
-        gt_jax_wait *wait = &trace->waits[i];
-        wait->start_ps = gt_xline_start_ps(line, wait->start_ps);
-        if (__builtin_add_overflow(wait->start_ps, wait->end_ps, &wait->end_ps)) wait->end_ps = INT64_MAX;
+    if (line->is_skipped) trace->host_count = list->host_begin;
+    for (size_t i = list->host_begin; i < trace->host_count; i++) {
+        gt_jax_host_event *kept = &trace->host[i];
+        kept->start_ps = gt_xline_start_ps(line, kept->start_ps);
+        if (__builtin_add_overflow(kept->start_ps, kept->end_ps, &kept->end_ps)) kept->end_ps = INT64_MAX;
+        kept->tid = line->tid;
     }
-    list->wait_begin = trace->wait_count;
+    list->host_begin = trace->host_count;
 }
 
 static void add_call(void *context, const xevent *event)
 {
     call_list *list = context;
-    add_wait(list, event);
+    add_host_event(list, event);
     if (!event->attributes.has_correlation) return;
     host_call c = {event->attributes.correlation, event->offset_ps, event->dur_ps, 0};
     GT_PUSH(list->items, list->count, list->capacity, c);
@@ -88,7 +94,7 @@ static void add_call(void *context, const xevent *event)
 static void end_call_line(void *context, const xline *line)
 {
     call_list *list = context;
-    end_waits(list, line);
+    end_host_events(list, line);
     if (line->is_skipped) list->count = list->line_begin;
     for (size_t i = list->line_begin; i < list->count; i++) {
         list->items[i].start_ps = gt_xline_start_ps(line, list->items[i].start_ps);
@@ -146,7 +152,7 @@ static bool read_launches(launch_times *l, xplane *host, xfile *file, gt_jax *tr
     static const xstat_role skipped[] = {XSTAT_HLO_OP,         XSTAT_HLO_MODULE, XSTAT_PROGRAM,
                                          XSTAT_GROUP,          XSTAT_SCOPE,      XSTAT_GRAPH,
                                          XSTAT_KERNEL_DETAILS, XSTAT_TF_OP,      XSTAT_HLO_PROTO};
-    gt_interner *unused = gt_interner_new(); /* no sheet has the names of host events, except for waits */
+    gt_interner *unused = gt_interner_new(); /* few of the names of host events are kept */
     call_list calls = {.host = host, .trace = trace};
     bool ok = gt_xplane_open(host, file, unused, true);
     if (ok && host->has_role[XSTAT_CORRELATION]) {

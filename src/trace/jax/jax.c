@@ -15,7 +15,7 @@ void gt_jax_free(gt_jax *trace)
     gt_arena_free(&trace->arena);
     gt_free_all(trace->gpus, trace->lines, trace->ops, trace->records, trace->start_ps, trace->dur_ps,
                 trace->correlation, trace->launch_us, trace->name, trace->line, trace->op, trace->flags,
-                trace->products, trace->group, trace->scope, trace->kind, trace->waits);
+                trace->products, trace->group, trace->scope, trace->kind, trace->host);
     gt_free(trace);
 }
 

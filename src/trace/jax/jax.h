@@ -67,11 +67,14 @@ typedef struct gt_jax_product {
     gt_hlo_record record;
 } gt_jax_product;
 
-/* A function in which a thread of the host waits for arrays. */
-typedef struct gt_jax_wait {
+/* What a thread of the host does: a function in which it waits for arrays, or an annotation that is a step of
+ * a server. */
+typedef struct gt_jax_host_event {
     int64_t start_ps, end_ps;
-    uint32_t name; /* string id: "$api.py:2757 block_until_ready" */
-} gt_jax_wait;
+    uint32_t name; /* string id: "$api.py:2757 block_until_ready", "step[DECODE bs=8]" */
+    uint32_t tid;
+    bool is_step;
+} gt_jax_host_event;
 
 typedef enum gt_jax_kind { GT_JAX_OTHER, GT_JAX_KERNEL, GT_JAX_MEMCPY, GT_JAX_MEMSET } gt_jax_kind;
 
@@ -97,8 +100,8 @@ typedef struct gt_jax {
     gt_jax_product *products; /* of the module that was asked for, in the order of its text */
     size_t product_count, product_capacity;
 
-    gt_jax_wait *waits; /* in the order of the file */
-    size_t wait_count, wait_capacity;
+    gt_jax_host_event *host; /* in the order of the file */
+    size_t host_count, host_capacity;
 
     /* One entry per event. */
     size_t count, capacity;

@@ -1,7 +1,8 @@
 /* What the names of steps say. The forms are those that servers write today; each has a function that reads
  * it. Names are read from their start; what follows the form does not count. */
-#include "analysis/serving/name_reader.h"
-#include "analysis/serving/step_list.h"
+#include "trace/step_names.h"
+
+#include "trace/name_reader.h"
 
 static const char *const phase_names[GT_SERVING_PHASES] = {
     [GT_SERVING_PREFILL] = "prefill", [GT_SERVING_MIXED] = "mixed", [GT_SERVING_DECODE] = "decode",
@@ -229,6 +230,18 @@ bool gt_step_name_says(gt_str name, gt_step_said *said)
     gt_name_reader r = gt_name_read(name);
     return says_vllm_detailed(r, said) || says_vllm(r, said) || says_sglang(r, said) || says_atom(r, said) ||
            says_trtllm(r, said) || says_diffusion(r, said) || says_profiler(r, said);
+}
+
+bool gt_range_is_step(gt_str *name)
+{
+    gt_step_said said;
+    const char *colon = memchr(name->bytes, ':', name->len);
+    if (!gt_step_name_says(*name, &said)) {
+        if (!colon) return false;
+        *name = (gt_str){colon + 1, (size_t)(name->bytes + name->len - colon - 1)};
+        if (!gt_step_name_says(*name, &said)) return false;
+    }
+    return said.kind != GT_STEP_PROFILER;
 }
 
 /* ---- phases ---- */

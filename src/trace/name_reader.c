@@ -1,4 +1,4 @@
-#include "analysis/serving/name_reader.h"
+#include "trace/name_reader.h"
 
 static const int64_t MOST = INT64_C(1) << 52;
 

@@ -1,4 +1,4 @@
-/* Internal to analysis/serving: reading the names of steps piece by piece. */
+/* Reading the names of steps piece by piece. */
 #pragma once
 
 #include "base/base.h"
