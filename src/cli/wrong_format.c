@@ -9,6 +9,7 @@
 static const struct {
     const char *command, *reads;
     gt_trace_kind kind;
+    bool reads_nsys; /* too */
 } readers[] = {
     {"pytorch", "a PyTorch trace", GT_TRACE_PYTORCH},
     {"rocprof", "a rocprofv3 run", GT_TRACE_ROCPROF},
@@ -17,7 +18,7 @@ static const struct {
     {"jax-analysis", "a JAX profile", GT_TRACE_JAX},
     {"ncu", "output of `ncu --csv`", (gt_trace_kind)-1},
     {"diff", "a PyTorch trace", GT_TRACE_PYTORCH},
-    {"split", "a PyTorch trace", GT_TRACE_PYTORCH},
+    {"split", "a PyTorch trace", GT_TRACE_PYTORCH, .reads_nsys = true},
 };
 
 static void add(gt_error *error, const char *hint)
@@ -58,6 +59,7 @@ static void explain_file(gt_stream *stream, size_t reader, gt_error *error)
     }
     bool is_known = format == GT_FORMAT_NCU_CSV || gt_report_detect(stream, &kind, &why);
     if (is_known && kind == readers[reader].kind) return;
+    if (is_known && kind == GT_TRACE_NSYS && readers[reader].reads_nsys) return;
     for (size_t i = 0; is_known && i < GT_LENGTH(readers); i++) {
         if (readers[i].kind != kind) continue;
         gt_fail(error, "%s: not %s: %s; use gputally %s or gputally report", gt_stream_path(stream),

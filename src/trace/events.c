@@ -51,6 +51,14 @@ const gt_store_column gt_event_columns[GT_EVENT_COLUMNS] = {
 
 /* ---- plain events ---- */
 
+const gt_store_column gt_plain_columns[GT_PLAIN_COLUMNS] = {
+    [GT_PLAIN_PHASE] = {GT_STORE_STRING, 0},  [GT_PLAIN_CATEGORY] = {GT_STORE_STRING, 0},
+    [GT_PLAIN_NAME] = {GT_STORE_STRING, 0},   [GT_PLAIN_PROCESS] = {GT_STORE_STRING, 0},
+    [GT_PLAIN_THREAD] = {GT_STORE_STRING, 0}, [GT_PLAIN_START] = {GT_STORE_TIME, 0},
+    [GT_PLAIN_DURATION] = {GT_STORE_TIME, 0}, [GT_PLAIN_INTEGRAL] = {GT_STORE_INT, 0},
+    [GT_PLAIN_FLOW] = {GT_STORE_STRING, 0},   [GT_PLAIN_CORRELATION] = {GT_STORE_STRING, 0},
+};
+
 gt_plain_events *gt_plain_events_new(gt_store *store, gt_interner *strings)
 {
     gt_plain_events *e = gt_alloc_zero(1, sizeof *e);

@@ -77,6 +77,8 @@ enum {
     GT_PLAIN_COLUMNS
 };
 
+extern const gt_store_column gt_plain_columns[GT_PLAIN_COLUMNS];
+
 /* All events, in file order, as arrays. */
 typedef struct gt_plain_events {
     gt_interner *strings; /* owned */

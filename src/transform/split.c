@@ -6,6 +6,7 @@
 #include "base/progress.h"
 #include "input/chrome/chrome.h"
 #include "input/chrome/kineto.h"
+#include "input/detect.h"
 #include "json/string.h"
 #include "os/paths.h"
 #include "output/file.h"
@@ -247,8 +248,8 @@ static char *remove_word(char *text, const char *word)
 
 static char *base_name(const char *path)
 {
-    return remove_word(remove_word(remove_word(gt_strdup(gt_path_name(path)), ".pt.trace"), ".json.gz"),
-                       ".json");
+    char *name = remove_word(remove_word(gt_strdup(gt_path_name(path)), ".pt.trace"), ".json.gz");
+    return remove_word(remove_word(name, ".json"), ".sqlite");
 }
 
 /* The name of a step as part of a file name: without brackets and colons, no folder, not too long. */
@@ -291,9 +292,9 @@ static gt_step_mix mix_of(const gt_splitting *s, const gt_split_part *part)
 static void name_by_mix(const gt_splitting *s, gt_split_part *part, const char *dir, const char *label)
 {
     gt_step_mix mix = part->mix = mix_of(s, part);
-    part->path = gt_format("%s/%s_prefill_%zu_prefilldecode_%zu_decode_%zu_bs%lld_conc%lld_%s.json.gz", dir,
-                           label, mix.prefill, mix.mixed, mix.decode, (long long)mix.batch_size,
-                           (long long)mix.requests, s->base);
+    part->path = gt_format("%s/%s_prefill_%zu_prefilldecode_%zu_decode_%zu_bs%lld_conc%lld_%s%s", dir, label,
+                           mix.prefill, mix.mixed, mix.decode, (long long)mix.batch_size,
+                           (long long)mix.requests, s->base, s->ending);
 }
 
 static void add_single_steps(gt_splitting *s, gt_step_range range)
@@ -302,8 +303,8 @@ static void add_single_steps(gt_splitting *s, gt_step_range range)
         gt_str name = gt_interner_get(s->events->strings, s->spans[i].name);
         char *step = s->repeats ? gt_strdup("") : file_name_of_step(name);
         gt_split_part *part = add_part(s, i,
-                                       gt_format("%s/%s_annotation_iteration_%zu%s%s.json.gz", s->dir,
-                                                 s->base, i, s->repeats ? "" : "_", step));
+                                       gt_format("%s/%s_annotation_iteration_%zu%s%s%s", s->dir, s->base, i,
+                                                 s->repeats ? "" : "_", step, s->ending));
         gt_free(step);
         add_steps(part, i, i + 1);
         part->mix = mix_of(s, part);
@@ -481,6 +482,13 @@ bool gt_splitting_write(gt_splitting *s, gt_output *output, const char *path, un
     size_t events = s->events->count;
     uint8_t *chosen = gt_alloc_zero(events, 1);
     find_events(s, chosen);
+    if (s->export) {
+        gt_free(chosen);
+        bool written = gt_output_add_folder(output, s->dir, error);
+        for (size_t p = 0; written && p < s->count; p++)
+            written = gt_split_write_export(output, &s->parts[p], s->export, error);
+        return written;
+    }
     uint32_t *rank_of = gt_alloc(events * sizeof *rank_of), rank = 0;
     for (size_t i = 0; i < events; i++) {
         rank_of[i] = rank;
@@ -499,12 +507,22 @@ bool gt_splitting_write(gt_splitting *s, gt_output *output, const char *path, un
 
 /* ---- all files ---- */
 
-static gt_plain_events *read_events(const char *path, const gt_read_options *read, gt_error *error)
+static bool read_events(gt_splitting *s, const char *path, const gt_read_options *read, gt_error *error)
 {
+    gt_trace_format format;
     gt_stream *stream = gt_stream_open(path, error);
-    gt_plain_events *events = stream ? gt_plain_events_read(stream, read, error) : NULL;
+    s->ending = ".json.gz";
+    if (stream && gt_detect(stream, &format, error)) {
+        if (format == GT_FORMAT_SQLITE && gt_database_kind_of(path) == GT_DATABASE_NSYS) {
+            s->ending = ".sqlite";
+            s->export = gt_alloc_zero(1, sizeof *s->export);
+            s->events = gt_nsys_events_read(s->export, path, error);
+        } else {
+            s->events = gt_plain_events_read(stream, read, error);
+        }
+    }
     gt_stream_close(stream);
-    return events;
+    return s->events;
 }
 
 static gt_step_span span_of(const gt_splitting *s, const gt_linked_view *trace, gt_repeated_step step)
@@ -604,25 +622,26 @@ void gt_splitting_free(gt_splitting *s)
     for (size_t p = 0; p < s->count; p++) {
         gt_free_all(s->parts[p].path, s->parts[p].steps, s->parts[p].found.events);
     }
-    gt_free_all(s->parts, s->spans, s->steps, s->base);
+    if (s->export) gt_nsys_export_close(s->export);
+    gt_free_all(s->parts, s->spans, s->steps, s->base, s->export);
     gt_plain_events_free(s->events);
 }
 
 bool gt_splitting_open(gt_splitting *s, const char *path, const char *dir, bool may_repeat,
                        const gt_read_options *read, gt_error *error)
 {
-    *s = (gt_splitting){.dir = dir, .base = base_name(path), .events = read_events(path, read, error)};
-    if (!s->events) return false;
+    *s = (gt_splitting){.dir = dir, .base = base_name(path)};
+    if (!read_events(s, path, read, error)) return false;
     s->spans = gt_step_spans_find(s->events, &s->step_count);
-    if (!s->step_count && may_repeat) {
+    if (!s->step_count && may_repeat && !s->export) {
         gt_free(s->spans);
         if (!search_steps(s, path, read, error)) return false;
     }
     s->steps = gt_alloc((s->step_count + 1) * sizeof *s->steps);
     for (size_t i = 0; i < s->step_count; i++)
         s->steps[i] = gt_serving_step_of(gt_interner_get(s->events->strings, s->spans[i].name));
-    return s->step_count ||
-           gt_fail(error, "%s: no inference steps found (no vLLM, SGLang or ATOM annotations)", path);
+    return s->step_count || gt_fail(error, "%s: no inference steps found (no vLLM, SGLang or ATOM %s)", path,
+                                    s->export ? "NVTX ranges" : "annotations");
 }
 
 bool gt_split(gt_output *output, const char *path, const char *dir, const gt_split_options *options,

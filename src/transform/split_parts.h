@@ -2,6 +2,7 @@
 #pragma once
 
 #include "analysis/serving/serving.h"
+#include "input/nsys/events.h"
 #include "transform/split.h"
 
 /* One output file. */
@@ -18,12 +19,14 @@ typedef struct gt_split_part {
 typedef struct gt_splitting {
     const gt_split_options *options;
     gt_plain_events *events;
+    gt_nsys_export *export; /* of Nsight Systems; NULL: the trace is of PyTorch */
     gt_step_span *spans;
     gt_serving_step *steps; /* one per span */
     size_t step_count;
     bool repeats; /* the steps are repetitions, whose names say nothing */
     const char *dir;
-    char *base; /* name of the trace without its extensions */
+    char *base;         /* name of the trace without its extensions */
+    const char *ending; /* of the files */
     gt_split_part *parts;
     size_t count, capacity;
 } gt_splitting;
@@ -40,6 +43,10 @@ void gt_splitting_add(gt_splitting *s, gt_step_range range, const char *dir, con
 /* Writes all files that were added; reads the trace again. */
 bool gt_splitting_write(gt_splitting *s, gt_output *output, const char *path, unsigned threads,
                         gt_error *error);
+
+/* Writes the file of a part of an export. */
+bool gt_split_write_export(gt_output *output, const gt_split_part *part, gt_nsys_export *export,
+                           gt_error *error);
 
 /* Adds a field of a CSV file, in quotes if it needs them. */
 void gt_split_add_field(gt_buffer *out, const char *text);

@@ -13,12 +13,15 @@ import math
 import os
 import random
 import re
+import sqlite3
 import sys
 from typing import NamedTuple
 
 from tests.common import harness
 from tests.common.harness import Case
-from tests.serving.generate import Trace
+from tests.nsys import generate_export as nsys
+from tests.serving.generate import Trace, server, vllm
+from tests.serving.test_nsys import export
 
 DETAILED = [r"execute_\d+_context_(?P<c>\d+)\(sq(?P<ct>\d+)sk\d+sqsq\d+sqsk\d+\)_generation_(?P<g>\d+)\(sq(?P<gt>\d+)sk\d+sqsq\d+sqsk\d+\)",
             r"step\[(?P<mode>EXTEND|DECODE|MIXED)\b(?P<sglang>[^\]]*sqsq=\d[^\]]*)\]", r"(?P<phase>prefill|decode)\[(?P<atom>.*sqsq=\d.*)\]"]
@@ -420,6 +423,62 @@ def check_inferred(binary, folder):
     return problems
 
 
+def tables_of(path):
+    """Of an export: the rows of each table, without row ids."""
+    db = sqlite3.connect(path)
+    names = [name for name, in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    found = {name: db.execute('SELECT * FROM "' + name.replace('"', '""') + '"').fetchall() for name in names}
+    db.close()
+    return found
+
+
+def check_export(binary, folder):
+    """An export of Nsight Systems: each step has the rows that the same events have in a PyTorch trace, and what describes the export. A
+    second process uses the same correlation ids; samples have no thread."""
+    trace = server(1, vllm)
+    trace.write(os.path.join(folder, "t.json"))
+    export(trace, os.path.join(folder, "t.sqlite"), domain="TensorRT-LLM")
+    db = sqlite3.connect(os.path.join(folder, "t.sqlite"))
+    columns = [row[1] for row in db.execute(f"PRAGMA table_info({nsys.KERNEL})")]
+    db.execute(f"INSERT INTO {nsys.KERNEL} SELECT {', '.join('777' if c == 'globalPid' else c for c in columns)} FROM {nsys.KERNEL}")
+    db.execute('CREATE TABLE "odd ""name" (value INTEGER, "a ""b" weird(3))')
+    db.execute('INSERT INTO "odd ""name" VALUES (1, \'x\')')
+    db.execute("CREATE TABLE GPU_METRICS (timestamp INTEGER, value INTEGER)")
+    db.execute("INSERT INTO GPU_METRICS VALUES (5, 6)")
+    db.commit()
+    db.close()
+    problems, whole = [], tables_of(os.path.join(folder, "t.sqlite"))
+    for name in ("t.json", "t.sqlite"):
+        done = harness.run([binary, "split", name, "-o", "out", "--store-single-iteration", "--find-steady-state"], cwd=folder)
+        if done.code:
+            return [done.stderr]
+    files = [name for name in os.listdir(os.path.join(folder, "out")) if name.endswith(".sqlite")]
+    for name in files:
+        found = tables_of(os.path.join(folder, "out", name))
+        with gzip.open(os.path.join(folder, "out", name.replace(".sqlite", ".json.gz")), "rt", encoding="utf-8") as file:
+            counts = collections.Counter(event["cat"] for event in json.load(file)["traceEvents"])
+        got = {table: len(found[table]) for table in (nsys.KERNEL, nsys.MEMCPY, nsys.RUNTIME, "NVTX_EVENTS", "GPU_METRICS")}
+        wanted = {nsys.KERNEL: counts["kernel"], nsys.MEMCPY: counts["gpu_memcpy"], nsys.RUNTIME: counts["cuda_runtime"],
+                  "NVTX_EVENTS": counts["user_annotation"] + 1, "GPU_METRICS": 0}
+        problems += [] if got == wanted else [f"{name}: {got} instead of {wanted}"]
+        problems += [f"{name}: {table}" for table in whole if (found[table] != whole[table] if table not in got else set(found[table]) - set(whole[table]))]
+    steps = harness.run([binary, "report", os.path.join("out", next(f for f in files if f.startswith("decode_only"))), "--output_csvs_dir", "csv"], cwd=folder)
+    if len(files) != 33 or "decode: 12 steps" not in steps.stdout:
+        problems.append(f"{len(files)} files: {steps.stdout[:300]}")
+    return problems[:5]
+
+
+def check_other_export(binary, folder):
+    """No ranges are steps; no export at all."""
+    export(server(1, vllm), os.path.join(folder, "t.sqlite"), prefix="my ")
+    problems = []
+    sqlite3.connect(os.path.join(folder, "other.sqlite")).execute("CREATE TABLE a (b)")
+    for name, words in (("t.sqlite", "no inference steps found (no vLLM, SGLang or ATOM NVTX ranges)"), ("other.sqlite", "other.sqlite")):
+        done = harness.run([binary, "split", name, "-o", "out", "--store-single-iteration"], cwd=folder)
+        problems += [] if done.code == 1 and words in done.stderr and "use gputally" not in done.stderr else [f"{done.code} {done.stderr}"]
+    return problems + (["a folder"] if os.path.exists(os.path.join(folder, "out")) else [])
+
+
 def cases():
     requests = [Request(single=True), Request(steady=True), Request(steady=True, steps=4), Request(divide=True, steps=8), Request(range=(2, 9)),
               Request(single=True, steady=True, range=(0, 100), steps=5), Request(single=True, divide=True, range=(1, 30)), Request(steady=True, divide=True, steps=1), Request()]
@@ -429,6 +488,8 @@ def cases():
     yield Case("forms of others", check_other_forms)
     yield Case("a report of steps", check_report)
     yield Case("inferred steps", check_inferred)
+    yield Case("an export of Nsight Systems", check_export)
+    yield Case("an export without steps", check_other_export)
     yield Case("wrong input", check_wrong)
     yield Case("a full disk", check_full_disk)
 

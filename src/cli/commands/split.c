@@ -39,7 +39,7 @@ const gt_syntax gt_split_syntax = {
     .main_options = {"output_dir", "iterations", "store_single_iteration", "find_steady_state",
                      "divide_phases"},
     .files = "FILE",
-    .file_endings = "json,json.gz,json.zst",
+    .file_endings = "json,json.gz,json.zst,sqlite",
     .files_max = 1,
     .output_option = "output_dir",
     .short_options = short_options,

@@ -279,14 +279,6 @@ static const gt_field plain_fields[GT_PLAIN_COLUMNS] = {
     [GT_PLAIN_CORRELATION] = {"args/correlation", GT_FIELD_JSON, false},
 };
 
-static const gt_store_column plain_columns[GT_PLAIN_COLUMNS] = {
-    [GT_PLAIN_PHASE] = {GT_STORE_STRING, 0},  [GT_PLAIN_CATEGORY] = {GT_STORE_STRING, 0},
-    [GT_PLAIN_NAME] = {GT_STORE_STRING, 0},   [GT_PLAIN_PROCESS] = {GT_STORE_STRING, 0},
-    [GT_PLAIN_THREAD] = {GT_STORE_STRING, 0}, [GT_PLAIN_START] = {GT_STORE_TIME, 0},
-    [GT_PLAIN_DURATION] = {GT_STORE_TIME, 0}, [GT_PLAIN_INTEGRAL] = {GT_STORE_INT, 0},
-    [GT_PLAIN_FLOW] = {GT_STORE_STRING, 0},   [GT_PLAIN_CORRELATION] = {GT_STORE_STRING, 0},
-};
-
 static const char *set_integral(gt_record *record, gt_record_reader *reader)
 {
     (void)reader;
@@ -301,11 +293,11 @@ gt_plain_events *gt_plain_events_read(gt_stream *stream, const gt_read_options *
 {
     const gt_record_format format = {.what = "event",
                                      .fields = plain_fields,
-                                     .columns = plain_columns,
+                                     .columns = gt_plain_columns,
                                      .count = GT_PLAIN_COLUMNS,
                                      .check = set_integral};
     gt_interner *strings = gt_interner_new();
-    gt_store *store = gt_store_new(plain_columns, GT_PLAIN_COLUMNS, strings);
+    gt_store *store = gt_store_new(gt_plain_columns, GT_PLAIN_COLUMNS, strings);
     if (gt_chrome_read_events(stream, &format, &(gt_record_stores){{store}, 1}, GT_NOT_PYTORCH, options,
                               error))
         return gt_plain_events_new(store, strings);

@@ -5,18 +5,10 @@
 
 #include "base/progress.h"
 
-/* Of eventType. */
-enum {
-    PUSH_POP = 59,
-    START_END = 60,
-    PUSH_POP_TEXT = 70, /* from files of NVTXT */
-    START_END_TEXT = 71,
-    DOMAIN_CREATE = 75,
-};
-
-static bool is_range(int64_t type)
+bool gt_nvtx_is_range(int64_t type)
 {
-    return type == PUSH_POP || type == START_END || type == PUSH_POP_TEXT || type == START_END_TEXT;
+    return type == GT_NVTX_PUSH_POP || type == GT_NVTX_START_END || type == GT_NVTX_PUSH_POP_TEXT ||
+           type == GT_NVTX_START_END_TEXT;
 }
 
 enum { START, END, TYPE, TEXT, TEXT_ID, THREAD, END_THREAD, DOMAIN, DATA };
@@ -52,7 +44,7 @@ static bool read_domains(gt_nsys_reading *r)
 {
     gt_nsys_rows rows;
     gt_nsys_begin_where(&rows, &r->tables, "NVTX_EVENTS", range_columns, DATA, range_columns[TYPE],
-                        DOMAIN_CREATE, r->error);
+                        GT_NVTX_DOMAIN_CREATE, r->error);
     while (!r->strings.failed && gt_nsys_next(&rows)) add_domain(r, &rows);
     return gt_nsys_end(&rows) && !r->strings.failed;
 }
@@ -129,7 +121,7 @@ static void add_message(range_reader *reader, gt_nsys_rows *rows, uint32_t name,
 static uint32_t kind_of(const range_reader *reader, int64_t type, bool ends_elsewhere)
 {
     if (ends_elsewhere) return reader->across;
-    return type == PUSH_POP || type == PUSH_POP_TEXT ? reader->nested : reader->started;
+    return type == GT_NVTX_PUSH_POP || type == GT_NVTX_PUSH_POP_TEXT ? reader->nested : reader->started;
 }
 
 static void add_range(range_reader *reader, gt_nsys_rows *rows)
@@ -138,7 +130,7 @@ static void add_range(range_reader *reader, gt_nsys_rows *rows)
     gt_store_cell cells[GT_CALL_COLUMNS];
     uint64_t present = 0;
     int64_t type = gt_nsys_int_or(rows, TYPE, 0), start, end, ends_on;
-    if (!is_range(type) || rows->failed) return;
+    if (!gt_nvtx_is_range(type) || rows->failed) return;
     if (!gt_nsys_int(rows, START, &start) || !gt_nsys_int(rows, END, &end)) {
         r->open_ranges += !rows->failed;
         return;

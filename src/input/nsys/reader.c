@@ -175,6 +175,18 @@ static bool check_kind(const gt_nsys_tables *tables, const char *path, gt_error 
     }
 }
 
+bool gt_nsys_tables_open_export(gt_nsys_tables *tables, const char *path, gt_error *error)
+{
+    if (!gt_sqlite_is_complete(path, error)) return false;
+    if (gt_sqlite_has_sibling(path, "-wal"))
+        return gt_fail(error, "%s: incomplete database (a -wal file exists next to it); export it again",
+                       path);
+    if (!gt_nsys_tables_open(tables, path, error)) return false;
+    if (check_kind(tables, path, error)) return true;
+    gt_nsys_tables_close(tables);
+    return false;
+}
+
 bool gt_fail_nvprof(const char *path, gt_error *error)
 {
     return gt_fail(error,
@@ -187,20 +199,14 @@ static gt_rocprof *read_export(gt_stream *stream, const char *path, const gt_rea
                                gt_error *error)
 {
     (void)stream; /* SQLite reads the file itself */
-    if (!gt_sqlite_is_complete(path, error)) return NULL;
-    if (gt_sqlite_has_sibling(path, "-wal")) {
-        gt_fail(error, "%s: incomplete database (a -wal file exists next to it); export it again", path);
-        return NULL;
-    }
     gt_nsys_reading r = {.options = options, .error = error, .first_ns = INT64_MAX, .last_ns = INT64_MIN};
-    if (!gt_nsys_tables_open(&r.tables, path, error)) return NULL;
+    if (!gt_nsys_tables_open_export(&r.tables, path, error)) return NULL;
     gt_rocprof_writers writers = gt_rocprof_write(gt_rocprof_new_wanted(options->wanted));
     r.writers = &writers;
     r.run = writers.run;
     r.run->recorder = GT_RECORDER_NSYS;
     gt_progress_begin(path, 0);
-    bool read = check_kind(&r.tables, path, error) &&
-                gt_nsys_strings_begin(&r.strings, &r.tables, r.run->strings, error) && read_parts(&r);
+    bool read = gt_nsys_strings_begin(&r.strings, &r.tables, r.run->strings, error) && read_parts(&r);
     gt_progress_end();
     free_reading(&r);
     gt_rocprof_write_end(&writers);

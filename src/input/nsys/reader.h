@@ -123,6 +123,19 @@ static inline void gt_nsys_put(uint64_t *present, gt_store_cell *cells, int slot
     *present |= UINT64_C(1) << slot;
 }
 
+/* ---- NVTX ---- */
+
+/* Of the column eventType. */
+enum {
+    GT_NVTX_MARK = 34,
+    GT_NVTX_PUSH_POP = 59,
+    GT_NVTX_START_END = 60,
+    GT_NVTX_PUSH_POP_TEXT = 70, /* from files of NVTXT */
+    GT_NVTX_START_END_TEXT = 71,
+    GT_NVTX_DOMAIN_CREATE = 75,
+};
+bool gt_nvtx_is_range(int64_t type);
+
 /* ---- parts; false with r->error ---- */
 
 bool gt_nsys_read_info(gt_nsys_reading *r);

@@ -84,6 +84,11 @@ static column_facts find_column(const gt_nsys_tables *tables, const char *table,
     return facts;
 }
 
+bool gt_nsys_has_column(const gt_nsys_tables *tables, const char *table, const char *column)
+{
+    return find_column(tables, table, column).exists;
+}
+
 bool gt_nsys_is_key(const gt_nsys_tables *tables, const char *table, const char *column)
 {
     return find_column(tables, table, column).is_only_key;

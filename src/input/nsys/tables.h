@@ -1,5 +1,4 @@
-/* Private to the reader of Nsight Systems exports: tables by name, their columns by name, and rows with
- * checked types.
+/* Nsight Systems exports as they are: tables by name, their columns by name, and rows with checked types.
  *
  *     gt_nsys_rows rows;
  *     gt_nsys_begin(&rows, tables, "OSRT_API", COLUMNS("start", "end"), NULL, error);
@@ -19,10 +18,13 @@ typedef struct gt_nsys_tables {
 
 /* Opens a file and lists its tables; `tables` must not move. */
 bool gt_nsys_tables_open(gt_nsys_tables *tables, const char *path, gt_error *error);
+/* The same of a file that must be a complete export. */
+bool gt_nsys_tables_open_export(gt_nsys_tables *tables, const char *path, gt_error *error);
 void gt_nsys_tables_close(gt_nsys_tables *tables);
 gt_database_kind gt_nsys_tables_kind(const gt_nsys_tables *tables);
 
 bool gt_nsys_has_table(const gt_nsys_tables *tables, const char *name);
+bool gt_nsys_has_column(const gt_nsys_tables *tables, const char *table, const char *column);
 /* Whether the column alone is the primary key, so that rows are found by it. */
 bool gt_nsys_is_key(const gt_nsys_tables *tables, const char *table, const char *column);
 
