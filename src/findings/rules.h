@@ -27,12 +27,12 @@ typedef struct gt_finding {
     size_t evidence_count;
     char *advice; /* owned */
     gt_edit edit;
-    bool gain_is_given;    /* by the rule; otherwise the edit gives it */
-    double gain_ns;        /* per step */
-    double most_ns;        /* per step: the gain is never more; 0: no such limit */
-    double held_ns;        /* per step: time of the device that a host edit ends, in addition to idle time that
-                              the host causes */
-    bool states_idle;      /* its words say for how long the GPU is idle because of it: */
+    bool gain_is_given; /* by the rule; otherwise the edit gives it */
+    double gain_ns;     /* per step */
+    double most_ns;     /* per step: the gain is never more; 0: no such limit */
+    double held_ns;     /* per step: time of the device that a host edit ends, in addition to idle time that
+                           the host causes */
+    bool states_idle;   /* its words say for how long the GPU is idle because of it: */
     double stated_idle_ns; /* per step */
     double saved_ns;       /* per step: GPU time that it saves; a gain of more is mostly of launches, which
                               others save as well. 0: not said */
@@ -41,6 +41,7 @@ typedef struct gt_finding {
     bool names_cause;      /* of these steps; otherwise a finding that lies in them may */
     bool lacks_cause;      /* it is a hint for want of one */
     bool is_mild;          /* normal in good programs: never of high severity */
+    bool prevents_graphs;  /* its calls stand between most launches: launch_bound cannot be repaired before */
     const char *phase;     /* of a server: the phase of most of the gain; NULL: it is none */
     double phase_gain_ns;  /* per step of this phase */
     /* Set by the engine: */

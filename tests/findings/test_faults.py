@@ -51,8 +51,6 @@ def judge(name, entry, found):
         elif not 0.5 <= mine["gain_ms"] / measured <= 2:
             problems.append(f"{name}: {fault} gains {mine['gain_ms']} ms, measured {measured:.3f} ms")
     first = [fault for fault, measured in gains.items() if measured >= ALIKE * largest]
-    if entry["step_ms"] - entry.get("graph_ms", entry["step_ms"]) >= 5 * largest:  # launching is in the way, whatever was planted
-        first.append("launch_bound")
     accepted = [i for fault in first for i in IDS.get(fault, (fault,))]
     if largest > MEASURABLE * entry["step_ms"] and (not found or found[0]["id"] not in accepted):
         problems.append(f"{name}: {found[0]['id'] if found else 'nothing'} stands first, not {first}")

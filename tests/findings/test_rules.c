@@ -896,6 +896,34 @@ static void test_launching_stands_before_a_small_cause(void **state)
     }
 }
 
+static void test_launching_stands_after_calls_that_cut_it(void **state)
+{
+    (void)state;
+    /* Twelve launches per step, with a synchronisation after all of them, or after each three, which no graph
+     * can hold. Launching gains more than five times as much. */
+    for (int every = 12; every >= 3; every -= 9) {
+        made *m = new_made();
+        for (int step = 0; step < 4; step++) {
+            begin_step(m);
+            for (int i = 1; i <= 12; i++) {
+                spend(m, GT_CAUSE_LAUNCH, 40, GT_NONE);
+                launch_kernel(m, "k", 10, i % 3 ? 5 : 12);
+                if (i % every == 0) synchronise(m, "a");
+            }
+            if (every == 12) spend(m, GT_CAUSE_SYNC, 30, GT_NONE);
+        }
+        end_made(m);
+        set_idle(m, GT_CAUSE_SYNC, 60);
+        set_idle(m, GT_CAUSE_LAUNCH, 560);
+        gt_finding_list *list = run_rules(m);
+        const gt_finding *sync = find_finding(list, "host_sync"), *bound = find_finding(list, "launch_bound");
+        assert_true(sync->gain_pct >= 5 && bound->gain_pct >= 5 * sync->gain_pct);
+        assert_int_equal(sync->rank, every == 12 ? 2 : 1);
+        assert_int_equal(sync->severity, every == 12 ? GT_SEVERITY_MEDIUM : GT_SEVERITY_HIGH);
+        end_test(m, list);
+    }
+}
+
 /* The borders of ranges: a kind's figures, the error of the replay, what remains of the step, hints. */
 static void test_ranges_of_gains(void **state)
 {
@@ -1080,6 +1108,7 @@ int main(void)
         cmocka_unit_test(test_gpu_findings_behind_the_profilers_cost_are_found),
         cmocka_unit_test(test_launching_stands_after_synchronisation),
         cmocka_unit_test(test_launching_stands_before_a_small_cause),
+        cmocka_unit_test(test_launching_stands_after_calls_that_cut_it),
         cmocka_unit_test(test_ranges_of_gains),
         cmocka_unit_test(test_host_gains_end_at_the_idle_time_of_the_host),
         cmocka_unit_test(test_hints_come_after_smaller_findings),

@@ -581,29 +581,35 @@ static void weigh(const gt_rule_input *input, gt_finding *finding)
 }
 
 /* The gain of a residual finding assumes that the others were repaired, so it stands after the largest of
- * those that matter. For launch_bound this is also the only possible order: a graph cannot contain
- * synchronisations, allocations or work of the CPU. What gains several times as much is still the answer. */
+ * those that matter, unless it gains several times as much and a graph can be made before. The repair that
+ * has to come first is as severe as what needs it. */
 static void put_residual_last(const found_rules *found)
 {
     static const double much_more = 5;
-    double largest = -1;
+    gt_finding *largest = NULL;
     for (size_t i = 0; i < found->count; i++) {
-        const gt_finding *finding = &found->items[i];
+        gt_finding *finding = &found->items[i];
         bool names_repair =
             !(found->rows[i]->flags & (RULE_RESIDUAL | RULE_VAGUE | RULE_UNCLEAR)) && !is_first_use(finding);
         if (names_repair && !finding->is_gpu && !gt_finding_is_hint(finding) &&
-            finding->gain_pct >= medium_pct && finding->score > largest)
-            largest = finding->score;
+            finding->gain_pct >= medium_pct && (!largest || finding->score > largest->score))
+            largest = finding;
     }
     for (size_t i = 0; i < found->count; i++) {
         gt_finding *finding = &found->items[i];
-        if (!(found->rows[i]->flags & RULE_RESIDUAL) || largest < 0 || finding->score < largest) continue;
-        if (finding->score >= much_more * largest) {
+        if (!(found->rows[i]->flags & RULE_RESIDUAL) || !largest || finding->score < largest->score) continue;
+        if (finding->score >= much_more * largest->score && !largest->prevents_graphs) {
             gt_rule_evidence(finding,
                              "the other host findings have to be repaired, too: a graph cannot contain them");
             continue;
         }
-        finding->score = floor(990 * largest) / 1e3;
+        if (!gt_finding_is_hint(finding) && finding->severity > largest->severity) {
+            largest->severity = finding->severity;
+            gt_rule_evidence(largest, "launch_bound gains %.2f ms more, but only after this repair",
+                             finding->gain_ns / 1e6);
+            gt_rule_evidence_up(largest, 0);
+        }
+        finding->score = floor(990 * largest->score) / 1e3;
         gt_rule_evidence(finding, "the host findings above come first: a graph cannot contain them");
     }
 }

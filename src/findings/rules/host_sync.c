@@ -217,6 +217,21 @@ static void say_waits(const gt_rule_input *input, gt_finding *finding, double wa
         gt_rule_evidence(finding, "these calls take less than 0.01 ms per %s of the host's time", input->per);
 }
 
+/* Whether the calls cut a step's launches into pieces of less than half: no graph can hold most of them. */
+static bool cuts_launches(const gt_schedule *schedule, const bool *in_trip)
+{
+    size_t launches = 0, piece = 0, longest = 0;
+    for (size_t p = 0; p < schedule->point_count; p++) {
+        const gt_host_point *point = &schedule->points[p];
+        if (!gt_window_has_call(&schedule->window, point)) continue;
+        bool is_launch = point->kind == GT_API_LAUNCH;
+        launches += is_launch;
+        piece = point->sync_site != GT_STR_NONE && !in_trip[p] ? 0 : piece + is_launch;
+        if (piece > longest) longest = piece;
+    }
+    return 2 * longest * schedule->window.steps < launches;
+}
+
 bool gt_rule_host_sync(const gt_rule_input *input, gt_finding *finding)
 {
     const gt_schedule *schedule = input->schedule;
@@ -261,6 +276,7 @@ bool gt_rule_host_sync(const gt_rule_input *input, gt_finding *finding)
         gt_rule_state_idle(input, finding, GT_CAUSE_SYNC);
         finding->advice = advice_of(schedule, finding->where);
         judge_waits(input, finding, wait_ns, call_ns);
+        finding->prevents_graphs = cuts_launches(schedule, in_trip);
         finding->held_ns = (double)edit_points(schedule, in_trip, &finding->edit) / steps;
     }
     gt_tally_free(&sites);

@@ -61,7 +61,7 @@ static double *find_blocks(const gt_schedule *schedule)
     for (uint32_t i = 0; i < schedule->op_count; i++) {
         const gt_gpu_op *op = &schedule->ops[i];
         if (op->kind != GT_KIND_KERNEL || gt_op_ns(op) < long_ns || op->communicates ||
-            !gt_op_is_judged(schedule, op) || chooses_its_grid(schedule, op->name))
+            !gt_op_is_judged(schedule, op))
             continue;
         GT_PUSH(ops, count, capacity, i);
         GT_PUSH(rows, row_count, row_capacity, op->row);
@@ -145,7 +145,8 @@ bool gt_rule_small_grid(const gt_rule_input *input, gt_finding *finding)
     double *blocks = find_blocks(schedule), *times = gt_new_times(schedule);
     grid_search search = {0};
     for (size_t i = 0; i < schedule->op_count; i++) {
-        if (!(blocks[i] > 0) || blocks[i] * FEW > units || has_company(schedule, i) ||
+        if (!(blocks[i] > 0) || blocks[i] * FEW > units ||
+            chooses_its_grid(schedule, schedule->ops[i].name) || has_company(schedule, i) ||
             gt_chains_have(input->chains, i) || gt_copy_change_of(input, i) != GT_CHANGE_UNKNOWN)
             continue; /* chains and copies have findings of their own */
         double ns = (double)gt_op_ns(&schedule->ops[i]), fewer = ns * blocks[i] / units;
