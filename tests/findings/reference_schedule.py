@@ -6,6 +6,7 @@ import bisect
 import copy
 import gzip
 import json
+import math
 import re
 
 HOST = {"cpu_op", "python_function", "cuda_runtime", "cuda_driver", "user_annotation"}
@@ -184,6 +185,31 @@ def window(ops, steps, points):
     return len(used), 1, end - start
 
 
+def clock_difference(ops, points):
+    """By how much the GPU's clock is ahead of the host's, if that is certain, as the comment of clocks.c has it."""
+    starts, returns, busy = [], [], -math.inf
+    for op in ops:
+        if op.start - busy > 3000 and op.point and len(op.point.ops) == 1:
+            starts.append(op.start - op.point.start)
+        busy = max(busy, op.end)
+    for last, point in zip(points, points[1:]):
+        if point.call == "copy" and point.ops and point.end - point.start >= 50000 and re.search("DtoH.*Pageable", point.ops[0].name):
+            last = point
+        elif not (point.call == "sync" and last.thread == point.thread and last.ops and
+                  ("DeviceSynchronize" in point.name or last.call == "copy" and "StreamSynchronize" in point.name)):
+            continue
+        returns.append(point.end - last.ops[-1].end)
+    starts, returns = sorted(starts), sorted(returns)
+    least, back = starts[len(starts) // 10] if starts else 0, returns[len(returns) // 10] if returns else 0
+    if starts and (least < 0 or least > 45000 and len(starts) >= 50 and starts[len(starts) // 2] - least < 10000):
+        found = least - 7000
+    elif back < 0:
+        found = least - 7000 if starts and least < 5000 - back else 5000 - back
+    else:
+        found = 0
+    return found if 15000 <= abs(found) <= 400000 else 0
+
+
 def join_equal_steps(found):
     """Steps by start. Of equal ones that follow each other and overlap, one is left."""
     names = list(dict.fromkeys(step.name for step in found))
@@ -238,6 +264,11 @@ def facts(path):
     server = [e for e in server if not any(o.thread == e.thread and (o.start, -o.end) < (e.start, -e.end) and e.end <= o.end
                                            for o in server)]  # the outermost
     steps = join_equal_steps(server or [e for e in marked if e.name.startswith("ProfilerStep")])
+    skew = 0 if server else clock_difference(ops, points)
+    for event in host if skew > 0 else ops:
+        event.start, event.end = event.start + abs(skew), event.end + abs(skew)
+    for step in steps:
+        step.start, step.end = step.start + max(skew, 0), step.end + max(skew, 0)
     used, window_steps, window_ns = window(ops, steps, points)
     cpu_ops = [e for e in host if e.category == "cpu_op"]
     return {
