@@ -198,16 +198,6 @@ static times measure(const gt_intervals running[BUCKETS], double micro_idle_max_
     return m.t;
 }
 
-static void warn_if_incomplete(const times *t)
-{
-    double parts = t->computation + t->exposed_communication + t->exposed_memcpy + t->idle;
-    if (fabs(parts - t->total) > 1e-6 + 1e-9 * fabs(t->total))
-        gt_warn("GPU timeline: computation, exposed communication, exposed copies and idle time add up to "
-                "%.3f µs "
-                "instead of the total of %.3f µs; some GPU events may end before they start",
-                parts, t->total);
-}
-
 /* ---- the sheet ---- */
 
 static void add_times(gt_table *timeline, const times *t, bool split_idle)
@@ -241,7 +231,6 @@ static void add_timeline(gt_table *timeline, const gt_linked_view *trace, const 
     gt_intervals running[BUCKETS] = {0};
     if (collect(trace, known, all, events, running)) {
         times t = measure(running, (double)options->micro_idle_max_us);
-        warn_if_incomplete(&t);
         size_t first = timeline->row_count;
         add_times(timeline, &t, options->split_idle);
         for (size_t row = first; events.by_recompute && row < timeline->row_count; row++)
