@@ -44,14 +44,14 @@ typedef struct scenario_run {
 
 static bool is_named(const gt_finding *finding, const char *names)
 {
-    if (strcmp(names, "all") == 0) return !gt_finding_is_hint(finding);
     for (const char *at = names; *at;) {
         size_t len = strcspn(at, ", ");
         gt_str name = {at, len};
         char *end;
         unsigned long rank = strtoul(at, &end, 10);
-        if (len && (gt_str_equals(name, finding->id) || (end == at + len && rank == finding->rank)))
-            return true;
+        bool is_rank = end == at + len && rank == finding->rank;
+        bool is_any = gt_str_equals(name, "all") && !gt_finding_is_hint(finding);
+        if (len && (is_any || is_rank || gt_str_equals(name, finding->id))) return true;
         at += len + strspn(at + len, ", ");
     }
     return false;
@@ -60,10 +60,10 @@ static bool is_named(const gt_finding *finding, const char *names)
 /* The names that are those of no finding: NULL, or the first one. */
 static char *find_unknown(const gt_finding_list *list, const char *names)
 {
-    for (const char *at = names; *at && strcmp(names, "all") != 0;) {
+    for (const char *at = names; *at;) {
         size_t len = strcspn(at, ", ");
         char *name = gt_format("%.*s", (int)len, at);
-        bool is_known = !len;
+        bool is_known = !len || strcmp(name, "all") == 0;
         for (size_t i = 0; i < list->shown; i++) is_known |= is_named(&list->items[i], name);
         if (!is_known) return name;
         gt_free(name);

@@ -77,6 +77,8 @@ def test_fix(binary):
             near(float(rows["step"]["then_ms"]), truth, 0.1)
     done, _ = ask(binary, Steps(reads=True), "--fix 1")
     assert done.returncode == 0 and "Repaired: 1. " in done.stdout, done
+    everything, both = ask(binary, Steps(reads=True), "--fix all")[0], ask(binary, Steps(reads=True), "--fix 2,all")[0]
+    assert everything.returncode == both.returncode == 0 and both.stdout == everything.stdout and "2. " in both.stdout, both
 
 
 def test_gpu(binary):
@@ -91,7 +93,7 @@ def test_refusals(binary):
     cases = (("--gpu MI355X", 1, "from H100 to H200 and back only"), ("--gpu NOSUCH", 2, "unknown GPU"), ("--ranks 64", 2, "no measurements"),
              ("--batch 8x", 2, "possible are 1x to 4x"), ("--batch 0.5x", 2, "possible are 1x to 4x"), ("--batch two", 2, "expected a factor"),
              ("--batch nan", 2, "expected a factor"), ("", 2, "nothing changes"), ("--fix 99", 1, "neither the rank nor the name"),
-             ("--fix nosuch", 1, "neither the rank nor the name"))
+             ("--fix all,nosuch", 1, "neither the rank nor the name"))
     for options, status, reason in cases:
         done, _ = ask(binary, Steps(), options)
         assert done.returncode == status and reason in done.stderr, (options, done)
