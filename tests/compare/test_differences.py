@@ -138,12 +138,19 @@ def test_times_of_steps(binary):
             assert all(abs(found[name][key] - value) < 1e-6 for key, value in wanted.items()), (name, found, wanted)
             assert found["a"] == {"steps": 5, "mean_ms": 2, "median_ms": 2, "min_ms": 2, "max_ms": 2, "note": ""}, found
             # One of five steps: not if all or two are slower, nor if the difference is below 1 %.
-            assert note == ("one step makes the difference to a: step 3 of 5 takes 22.000 ms, and without it the mean is 2.000 ms"
+            assert note == ("the difference to a is in one step of 5: step 3 takes 22.000 ms, and without it the mean is 2.000 ms"
                             if name == "slow" else ""), (name, note)
         found = times(folder, "slow.json", "a.json")
-        assert "step 3 of 5 takes 22.000 ms" in found["slow"]["note"] and not found["a"]["note"], found
+        assert "step 3 takes 22.000 ms" in found["slow"]["note"] and not found["a"]["note"], found
         out = folder.sh("gputally compare a.json slow.json").stdout
-        assert "slow: one step makes the difference to a: step 3 of 5" in out and out.index("Times of steps") < out.index("Why slow differs"), out
+        assert "slow: the difference to a is in one step of 5: step 3" in out and out.index("Times of steps") < out.index("Why slow differs"), out
+        # Two and three steps of twelve, but not four, nor the longest of steps that all differ.
+        several = {(3, 7): "2 steps of 12: steps 4, 8 take 8.000 to 9.000", (3, 7, 11): "3 steps of 12: steps 4, 8, 12 take 8.000 to 10.000",
+                   (2, 5, 8, 11): None, tuple(range(12)): None}
+        for odd, note in several.items():
+            write(folder, "odd.json", steps=13, late=[(step, 6000 + 1000 * place) for place, step in enumerate(odd)])
+            found = times(folder, "a.json", "odd.json")["odd"]["note"]
+            assert found == (f"the difference to a is in {note} ms, and without them the mean is 2.000 ms" if note else ""), (odd, found)
         # One slow step changes the mean, and not the median: conditions are on either.
         for condition, status in (("step_ms > 5%", 3), ("median_step_ms > 5%", 0), ("median_step_ms > -5%", 3)):
             assert folder.sh(f"gputally compare a.json slow.json --fail_if '{condition}'").returncode == status, condition

@@ -1,5 +1,5 @@
 /* What makes two runs something else than the same program before and after a change, named before any time
- * is compared; and whether a single step makes the difference of two means.
+ * is compared; and whether a few steps make the difference of two means.
  *
  *     differences   one row per variant and thing that differs
  *         report, what              GPU, batch, shapes, dtype, steps; phases of servers
@@ -344,39 +344,66 @@ static void compare_shapes(gt_table *sheet, const char *report, const tally *sha
 
 /* ---- steps ---- */
 
-static double mean_of(const double *values, size_t count, size_t without)
+/* A step, and by how much it is further from the median than others, to the side of the difference. */
+typedef struct step_time {
+    double beyond_ns;
+    size_t step;
+} step_time;
+
+GT_ORDER_BY(furthest_first, step_time, GT_DOWN(beyond_ns) GT_UP(step))
+GT_ORDER_BY(in_order, step_time, GT_UP(step))
+
+/* "the difference to a is in 2 steps of 8: steps 4 and 8 take 22.000 to 23.000 ms, ..." */
+static char *describe_odd(const gt_step_parts *own, const step_time *odd, size_t count, double mean_ns,
+                          const char *against)
 {
-    double sum = 0;
-    for (size_t i = 0; i < count; i++)
-        if (i != without) sum += values[i];
-    return sum / (double)(count - (without < count));
+    enum { MOST_NAMED = 4 };
+    gt_buffer text = {0};
+    double least = INFINITY, most = 0;
+    gt_buffer_add_format(&text, "the difference to %s is in ", against);
+    if (count > 1)
+        gt_buffer_add_format(&text, "%zu steps of %zu: steps", count, own->time_count);
+    else
+        gt_buffer_add_format(&text, "one step of %zu: step", own->time_count);
+    for (size_t i = 0; i < count; i++) {
+        double ns = own->times_ns[odd[i].step];
+        least = fmin(least, ns);
+        most = fmax(most, ns);
+        if (i < MOST_NAMED) gt_buffer_add_format(&text, "%s %zu", i ? "," : "", odd[i].step + 1);
+    }
+    gt_buffer_add_format(&text, "%s take%s %.3f", count > MOST_NAMED ? " ..." : "", count > 1 ? "" : "s",
+                         least / 1e6);
+    if (count > 1) gt_buffer_add_format(&text, " to %.3f", most / 1e6);
+    gt_buffer_add_format(&text, " ms, and without %s the mean is %.3f ms", count > 1 ? "them" : "it",
+                         mean_ns / 1e6);
+    return gt_buffer_take(&text);
 }
 
-/* The step that is the furthest from the median. */
-static size_t find_extreme(const gt_step_parts *parts)
-{
-    double median = gt_median(parts->times_ns, parts->time_count);
-    size_t extreme = 0;
-    for (size_t i = 1; i < parts->time_count; i++)
-        if (fabs(parts->times_ns[i] - median) > fabs(parts->times_ns[extreme] - median)) extreme = i;
-    return extreme;
-}
-
-/* NULL if no single step of `own` makes the difference. */
-static char *find_odd_step(const gt_step_parts *own, const gt_step_parts *other, const char *against)
+/* NULL if the difference is in more than a quarter of the steps of `own`, or in none that is far from the
+ * others. */
+static char *find_odd_steps(const gt_step_parts *own, const gt_step_parts *other, const char *against)
 {
     enum { STEPS_MIN = 3 };
-    static const double most_left = 0.25, least_difference = 0.01;
-    if (own->time_count < STEPS_MIN || !other->time_count) return NULL;
-    double mean = mean_of(own->times_ns, own->time_count, SIZE_MAX);
-    double of_other = mean_of(other->times_ns, other->time_count, SIZE_MAX);
-    size_t step = find_extreme(own);
-    double left = (mean_of(own->times_ns, own->time_count, step) - of_other) / (mean - of_other);
-    if (fabs(mean - of_other) < least_difference * of_other || !(left < most_left)) return NULL;
-    return gt_format("one step makes the difference to %s: step %zu of %zu takes %.3f ms, and without it the "
-                     "mean is %.3f ms",
-                     against, step + 1, own->time_count, own->times_ns[step] / 1e6,
-                     mean_of(own->times_ns, own->time_count, step) / 1e6);
+    static const double most_left = 0.25, least_difference = 0.01, apart = 2;
+    size_t count = own->time_count, most = count < 8 ? 1 : count / 4, odd = 0;
+    if (count < STEPS_MIN || !other->time_count) return NULL;
+    double of_other = gt_mean(other->times_ns, other->time_count),
+           sum = gt_mean(own->times_ns, count) * (double)count;
+    double difference = sum / (double)count - of_other, left = 1, median = gt_median(own->times_ns, count);
+    if (fabs(difference) < least_difference * of_other) return NULL;
+    step_time *steps = gt_alloc(count * sizeof *steps);
+    for (size_t i = 0; i < count; i++)
+        steps[i] = (step_time){difference > 0 ? own->times_ns[i] - median : median - own->times_ns[i], i};
+    qsort(steps, count, sizeof *steps, furthest_first);
+    while (odd < most && left >= most_left) {
+        sum -= own->times_ns[steps[odd++].step];
+        left = (sum / (double)(count - odd) - of_other) / difference;
+    }
+    bool is_found = left < most_left && steps[odd - 1].beyond_ns > apart * steps[odd].beyond_ns;
+    qsort(steps, odd, sizeof *steps, in_order);
+    char *text = is_found ? describe_odd(own, steps, odd, sum / (double)(count - odd), against) : NULL;
+    gt_free(steps);
+    return text;
 }
 
 static void add_times(gt_table *sheet, const gt_compare_report *report, const gt_compare_report *other)
@@ -396,7 +423,7 @@ static void add_times(gt_table *sheet, const gt_compare_report *report, const gt
     gt_table_set_float(sheet, MEDIAN, row, gt_median(parts->times_ns, count) / 1e6);
     gt_table_set_float(sheet, MIN, row, least / 1e6);
     gt_table_set_float(sheet, MAX, row, most / 1e6);
-    char *note = other && other->parts ? find_odd_step(parts, other->parts, other->tag) : NULL;
+    char *note = other && other->parts ? find_odd_steps(parts, other->parts, other->tag) : NULL;
     gt_table_set_cstr(sheet, NOTE, row, note ? note : "");
     gt_free(note);
 }
