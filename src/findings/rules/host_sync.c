@@ -166,17 +166,22 @@ static void judge_waits(const gt_rule_input *input, gt_finding *finding, int64_t
 }
 
 /* How long calls wait after which the only step launches nothing more: what would follow them is not
- * recorded. */
-static int64_t final_wait_ns(const gt_schedule *schedule)
+ * recorded. `device_ns`: in those that wait for all of the device, as programs do before they stop recording.
+ */
+static int64_t final_wait_ns(const gt_schedule *schedule, int64_t *device_ns)
 {
     int64_t wait_ns = 0;
+    *device_ns = 0;
     if (!schedule->window.is_one_step) return 0;
     for (size_t p = schedule->point_count; p-- > 0;) {
         const gt_host_point *point = &schedule->points[p];
         if (!gt_window_has_call(&schedule->window, point)) continue;
         bool is_sync = point->sync_site != GT_STR_NONE; /* also one that copies a result */
         if (point->op_count > 0 && !is_sync) break;
-        if (is_sync) wait_ns += point->wait_ns;
+        if (!is_sync) continue;
+        gt_str name = gt_interner_get(schedule->strings, schedule->events[point->event].name);
+        wait_ns += point->wait_ns;
+        if (gt_str_contains(name, "DeviceSynchronize")) *device_ns += point->wait_ns;
     }
     return wait_ns;
 }
@@ -185,13 +190,15 @@ static int64_t final_wait_ns(const gt_schedule *schedule)
  * then. */
 static bool waits_at_the_end(const gt_rule_input *input, gt_finding *finding, int64_t wait_ns)
 {
-    int64_t final_ns = final_wait_ns(input->schedule);
+    int64_t device_ns, final_ns = final_wait_ns(input->schedule, &device_ns);
     if (final_ns <= 0 || (double)final_ns < 0.5 * (double)wait_ns) return false;
-    gt_rule_evidence(
-        finding,
-        "the host waits %.2f ms in these calls, %s of it at the end of the only step: the gain assumes "
-        "that the next step would begin meanwhile",
-        gt_rule_ms(input, (double)wait_ns), final_ns == wait_ns ? "all" : "most");
+    bool is_of_recording = 2 * device_ns > wait_ns;
+    finding->confidence = is_of_recording ? GT_CONFIDENCE_LOW : GT_CONFIDENCE_MEDIUM;
+    gt_rule_evidence(finding,
+                     "the host waits %.2f ms in these calls, %s of it at the end of the only step: %s",
+                     gt_rule_ms(input, (double)wait_ns), final_ns == wait_ns ? "all" : "most",
+                     is_of_recording ? "perhaps only because the recording ends there"
+                                     : "the gain assumes that the next step would begin meanwhile");
     return true;
 }
 
@@ -263,9 +270,7 @@ bool gt_rule_host_sync(const gt_rule_input *input, gt_finding *finding)
                                       strncmp(count.text, "1 ", 2) == 0 ? "keeps" : "keep");
         finding->where = gt_rule_string(input, in_window ? sites.items[0].text : outside_site);
         if (!in_window) finding->confidence = GT_CONFIDENCE_LOW; /* nothing shows that they repeat */
-        if (waits_at_the_end(input, finding, wait_ns))
-            finding->confidence = GT_CONFIDENCE_MEDIUM;
-        else
+        if (!waits_at_the_end(input, finding, wait_ns))
             say_waits(input, finding, (double)wait_ns, (double)call_ns);
         for (size_t i = 0; i < sites.item_count && i < 3; i++)
             gt_rule_evidence(finding, "%s x %s", gt_rule_number(sites.items[i].sum / steps).text,

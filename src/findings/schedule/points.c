@@ -95,7 +95,8 @@ static ends ends_new(const gt_schedule *schedule)
     for (size_t i = 0; i < count; i++) {
         list.end_ns[i] = schedule->ops[list.ops[i]].end_ns;
         list.place_of_op[list.ops[i]] = (uint32_t)i;
-        list.at_or_before[i + 1] = (uint32_t)i + 1;
+        /* Nobody waits for the ops of threads in the background, wherever they happen to end. */
+        list.at_or_before[i + 1] = (uint32_t)i + !schedule->ops[list.ops[i]].in_background;
     }
     return list;
 }
