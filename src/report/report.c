@@ -641,7 +641,8 @@ static bool make_pytorch_tables(gt_report *report, gt_error *error)
 static bool make_jax_tables(gt_report *report, gt_error *error)
 {
     if (wants_schedule(&report->options) && report->trace.jax->count)
-        add_findings_of(report, gt_schedule_of_jax(report->trace.jax, report->options.page), false, NULL);
+        add_findings_of(report, gt_schedule_of_jax(report->trace.jax, report->options.page), false,
+                        &report->trace.jax->account);
     return gt_jax_tables(report->trace.jax, &report->options.jax, &report->tables, error);
 }
 

@@ -4,6 +4,7 @@ terminal, in JSON, in the sheet trust and on the page; and no total is negative.
 
     python3 -m tests.findings.test_account --bin build/gputally
 """
+import gzip
 import json
 import os
 import sqlite3
@@ -11,6 +12,7 @@ import sys
 
 from tests.common import harness
 from tests.findings import small_traces
+from tests.jax import generate_xplane as xplane
 from tests.nsys import generate_export
 from tests.rocprof import generate_run
 
@@ -149,6 +151,32 @@ def nsys(binary, folder, sql, level, text):
     return problems_of(binary, folder, path, level, [text])
 
 
+def negated(data, count, path=(1, 3, 4)):
+    """A message of a profile with the durations of the first events of GPU planes negated: [bytes, how many are left to do]."""
+    if not path:
+        out = b"".join(xplane.encode(3 << 3) + xplane.encode(-value) if number == 3 else raw for number, value, raw in xplane.fields(data))
+        return out, count - 1
+    out = []
+    for number, value, raw in xplane.fields(data):
+        inside = number == path[0] and (len(path) < 3 or xplane.first(value, 2, b"").startswith(b"/device:GPU"))
+        if inside and count:
+            value, count = negated(value, count, path[1:])
+            raw = xplane.counted(number, value)
+        out.append(raw)
+    return b"".join(out), count
+
+
+def jax(binary, folder, count, level):
+    with gzip.open(os.path.join(harness.FIXTURES, "jax", "training.xplane.pb.gz")) as file:
+        data, rest = negated(file.read(), count)
+    assert not rest, "the fixture has fewer events"
+    path = os.path.join(folder, "t.xplane.pb")
+    with open(path, "wb") as file:
+        file.write(data)
+    said = f"{count} left out: {count} that end before they start (the first is GPU event 1)" if count else ", 0 left out"
+    return problems_of(binary, folder, path, level, [said])
+
+
 def cases():
     for name, change, level, texts in PYTORCH:
         yield harness.Case(f"PyTorch: {name}", pytorch, change, level, texts)
@@ -160,6 +188,8 @@ def cases():
     table = "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET"
     yield harness.Case("nsys: no end", nsys, f'{table} "end" = NULL WHERE rowid = 2', "fail", "1 without an end (the first is dispatch 2)")
     yield harness.Case("nsys: swapped", nsys, f'{table} "end" = start - 5 WHERE rowid = 2', "fail", "1 that end before they start")
+    for count, level in ((0, "ok"), (1, "fail"), (3, "fail")):
+        yield harness.Case(f"JAX: {count} negative durations", jax, count, level)
 
 
 if __name__ == "__main__":

@@ -84,7 +84,7 @@ static bool read_event(xplane *plane, const uint8_t *at, const uint8_t *end, xev
         }
     if (at != end || !(event->kind = gt_xplane_kind(plane, (int64_t)kind))) return false;
     if (event->kind->has_attributes) inherit(&event->attributes, &event->kind->attributes);
-    if (event->dur_ps < 1) event->dur_ps = 1; /* as in trace viewers */
+    if (!event->dur_ps) event->dur_ps = 1; /* as in trace viewers */
     return true;
 }
 

@@ -87,7 +87,7 @@ static void add_call(void *context, const xevent *event)
     call_list *list = context;
     add_host_event(list, event);
     if (!event->attributes.has_correlation) return;
-    host_call c = {event->attributes.correlation, event->offset_ps, event->dur_ps, 0};
+    host_call c = {event->attributes.correlation, event->offset_ps, event->dur_ps > 1 ? event->dur_ps : 1, 0};
     GT_PUSH(list->items, list->count, list->capacity, c);
 }
 
@@ -207,6 +207,7 @@ typedef struct reader {
     gt_map op_of;
     op_entry ops_seen[OPS_SEEN]; /* a cache: the last op per slot */
     size_t line_begin;           /* the first event of the current line */
+    gt_account before_line;      /* the account when it began */
     gt_jax_scopes scope_parents;
     gt_error *error;
 } reader;
@@ -307,6 +308,12 @@ static void add_event(void *context, const xevent *event)
 {
     reader *r = context;
     const xattributes *a = &event->attributes;
+    gt_account *account = &r->trace->account;
+    uint64_t number = account->records++;
+    if (event->dur_ps < 0) {
+        gt_account_leave_out(account, GT_LEFT_NEGATIVE, "GPU event", number, true);
+        return;
+    }
     gt_jax_event row = {
         .start_ps = event->offset_ps,
         .dur_ps = event->dur_ps,
@@ -329,7 +336,12 @@ static void end_line(void *context, const xline *l)
     reader *r = context;
     gt_jax *trace = r->trace;
     size_t first = r->line_begin;
-    if (l->is_skipped) trace->count = first;
+    if (l->is_skipped) {
+        trace->count = first;
+        r->before_line.records = trace->account.records;
+        trace->account = r->before_line;
+    }
+    r->before_line = trace->account;
     if (trace->count == first) return;
     for (size_t i = first; i < trace->count; i++)
         trace->start_ps[i] = gt_xline_start_ps(l, trace->start_ps[i]);
@@ -476,7 +488,11 @@ gt_jax *gt_xplane_read_with_products(gt_stream *stream, const char *module, cons
     bool ok =
         gt_window_open(&r.file.window, stream, options->strict, error) && read_space(&r, options->strict);
     free_reader(&r);
-    if (ok) return r.trace;
+    if (ok) {
+        r.trace->account.used = r.trace->account.gpu_used = r.trace->count;
+        gt_account_warn(&r.trace->account);
+        return r.trace;
+    }
     gt_jax_free(r.trace);
     return NULL;
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "base/base.h"
+#include "trace/account.h"
 
 #define GT_JAX_NONE UINT32_MAX
 
@@ -102,6 +103,8 @@ typedef struct gt_jax {
 
     gt_jax_host_event *host; /* in the order of the file */
     size_t host_count, host_capacity;
+
+    gt_account account; /* of the events of GPUs */
 
     /* One entry per event. */
     size_t count, capacity;
