@@ -605,7 +605,7 @@ static void put_residual_last(const found_rules *found)
         }
         if (!gt_finding_is_hint(finding) && finding->severity > largest->severity) {
             largest->severity = finding->severity;
-            gt_rule_evidence(largest, "launch_bound gains %.2f ms more, but only after this repair",
+            gt_rule_evidence(largest, "launch_bound gains %.2f ms more after this repair",
                              finding->gain_ns / 1e6);
             gt_rule_evidence_up(largest, 0);
         }

@@ -224,9 +224,11 @@ static void say_waits(const gt_rule_input *input, gt_finding *finding, double wa
         gt_rule_evidence(finding, "these calls take less than 0.01 ms per %s of the host's time", input->per);
 }
 
-/* Whether the calls cut a step's launches into pieces of less than half: no graph can hold most of them. */
+/* Whether the calls cut a step's launches into pieces of less than half: no graph can hold most of them.
+ * Where steps are not known, the calls may be at their ends. */
 static bool cuts_launches(const gt_schedule *schedule, const bool *in_trip)
 {
+    if (!schedule->step_count) return false;
     size_t launches = 0, piece = 0, longest = 0;
     for (size_t p = 0; p < schedule->point_count; p++) {
         const gt_host_point *point = &schedule->points[p];
