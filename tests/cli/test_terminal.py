@@ -30,7 +30,7 @@ from tests.nsys import generate_export
 from tests.sweep import generate_sweep
 from tests.sweep.test_html import make_sweep
 
-FEW = 2
+FEW = 1
 SECONDS_MAX = 600  # no command takes longer than a second: it waits for something
 CODE = re.compile("\x1b\\[[0-9;]*m")
 STATUS = re.compile("\r\x1b\\[K[^\r\n]*")  # the progress line, which is erased before anything else is printed

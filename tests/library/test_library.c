@@ -1214,7 +1214,7 @@ static void a_small_stack_is_enough(void **state)
 
 /* ---- every allocation fails once ---- */
 
-enum { SAMPLE = 60, LARGE_SAMPLE = 10 };
+enum { SAMPLE = 30, LARGE_SAMPLE = 6 };
 
 /* Allocation number N fails. False if there are fewer. */
 static bool fail_at(const report_case *c, long number, bool onwards, uint64_t expected, long *errors)
