@@ -5,8 +5,8 @@
  *     who asked for it   anything that Optimizer.step launched
  *     the op             its category of analysis/pytorch/op_category.h: "GEMM", "SDPA_fwd", ...,
  *                        or its class of analysis/jax/kernels.h
- *     the kernel         words in its name, from the most telling to the vaguest
- *     the op             the same words in its name
+ *     the kernel         the class that its name tells (analysis/kernel_classifier.h)
+ *     the op             likewise
  *
  * Only copies and memsets are GT_CATEGORY_COPY, and only kernels of collectives GT_CATEGORY_COMMUNICATION:
  * their time counts after that of other kernels. So a kernel that copies is elementwise.
@@ -15,8 +15,8 @@
  * a split matrix product is part of the product. */
 #include "analysis/categories.h"
 
+#include "analysis/kernel_classifier.h"
 #include "analysis/pytorch/op_category.h"
-#include "base/keywords.h"
 #include "schema/columns.h"
 #include "trace/communication.h"
 
@@ -98,66 +98,34 @@ gt_category gt_category_of_ops(gt_str op_category)
 
 /* ---- names of kernels ---- */
 
-/* The first row with a word that the name contains, in any case, decides. Kernels that are templates have
- * their arguments in their names, so words of frameworks that say for certain what the template is come
- * first, and words that may also occur in arguments come late. */
-static const struct {
-    gt_category category;
-    const char *words;
-} rules[] = {
-    /* PyTorch's own templates, and cuDNN's. */
-    {GT_CATEGORY_OPTIMIZER, "multi_tensor_apply multitensorapply"},
-    {GT_CATEGORY_ELEMENTWISE,
-     "elementwise_kernel op_generic_tensor nchwtonhwckernel nhwctonchwkernel nhwcaddpadding"},
-    {GT_CATEGORY_REDUCTION, "native::reduce_kernel"},
-    /* Inductor's: the names of fused ops follow, which must not decide. First pointwise kernels, then those
-     * for lists of tensors; templates ("triton_tem_") are found by their op. */
-    {GT_CATEGORY_ELEMENTWISE, "triton_poi_"},
-    {GT_CATEGORY_OPTIMIZER, "triton_for_"},
-    {GT_CATEGORY_OPTIMIZER,
-     "fused_adam fusedadam adam_cuda adamw fused_lamb fusedlamb fused_sgd fusedsgd adagrad "
-     "koptimizer"},
-    {GT_CATEGORY_NORMALISATION,
-     "layernorm layer_norm rmsnorm rms_norm batchnorm batch_norm groupnorm group_norm "
-     "instancenorm instance_norm bn_fw bn_bw ln_fwd ln_bwd gammabeta rowwisemoments "
-     "cucomputegradinput computeinternalgradients welford add_norm qk_norm norm_rope "
-     "norm_quant norm_kernel normkernel"},
-    {GT_CATEGORY_REDUCTION, "triton_red_ triton_per_ triton_mix_"},
-    {GT_CATEGORY_ATTENTION,
-     "attention attn fmha sdpa flash_ flash:: flashmla pagedkv batchprefill batchdecode "
-     "singleprefill singledecode mla_decode mla_prefill mla_reduce mha_fwd mha_bwd "
-     "mha_varlen compute_dot_do_o convert_dq"},
-    {GT_CATEGORY_CONVOLUTION,
-     "convolution convolve conv1d conv2d conv3d conv_ convfwd convbwd convwrw asmconv "
-     "miopenconv implicit_gemm implicitgemm igemm_ fprop dgrad wgrad winograd scudnn im2col "
-     "im2d2col col2im depthwise fft2d_r2c fft2d_c2r flip_filter bwd_weight"},
-    {GT_CATEGORY_GEMM,
-     "gemm gemv nvjet cijk_ matmul xmma cublas splitk hipblas rocblas cutlass marlin machete gptq "
-     "llmm1 fused_moe ck_moe _mm_ bmm addmm dot_kernel triton_tem_"},
-    {GT_CATEGORY_REDUCTION,
-     "reduce softmax logsumexp argmax argmin nll_loss nllloss cross_entropy crossentropy "
-     "sum_kernel mean_kernel moe_sum"},
-    {GT_CATEGORY_ELEMENTWISE, "rotary"}, /* "rotary_embedding" looks nothing up */
-    {GT_CATEGORY_OTHER,
-     "radix sort topk top_k scan sampl scatter gather index embedding cache histogram interpolat "
-     "pool nonzero cub:: rocprim"},
-    {GT_CATEGORY_ELEMENTWISE,
-     "elementwise pointwise fill copy cast convert quant rope gelu silu relu swiglu "
-     "sigmoid tanh act_and_mul activation dropout transpose permute nchwtonhwc nhwctonchw "
-     "subtensorop optensor op1dtensor op2dtensor op3dtensor op4dtensor op5dtensor "
-     "scalepackedtensor tensortransform curand distribution masked triu tril concatenate broadcast "
-     "add_kernel mul_kernel"},
-    {GT_CATEGORY_NORMALISATION, "norm"},
-    /* XLA's: loops over all elements. */
-    {GT_CATEGORY_ELEMENTWISE, "loop_ wrapped_ fusion"},
-    {GT_CATEGORY_CONVOLUTION, "conv"},
+/* Only kernels of collectives communicate and only copies are copies: see above. GT_CATEGORIES: the class
+ * says too little. */
+static const gt_category of_class[GT_KERNEL_CLASSES] = {
+    [GT_CLASS_COPY] = GT_CATEGORY_ELEMENTWISE,
+    [GT_CLASS_COMM] = GT_CATEGORY_OTHER,
+    [GT_CLASS_MOE_ROUTE] = GT_CATEGORY_OTHER,
+    [GT_CLASS_MOE_GEMM] = GT_CATEGORY_GEMM,
+    [GT_CLASS_KV_CACHE] = GT_CATEGORY_ELEMENTWISE,
+    [GT_CLASS_ATTENTION] = GT_CATEGORY_ATTENTION,
+    [GT_CLASS_GEMM] = GT_CATEGORY_GEMM,
+    [GT_CLASS_CONV] = GT_CATEGORY_CONVOLUTION,
+    [GT_CLASS_NORM] = GT_CATEGORY_NORMALISATION,
+    [GT_CLASS_QUANT] = GT_CATEGORY_ELEMENTWISE,
+    [GT_CLASS_ROPE] = GT_CATEGORY_ELEMENTWISE,
+    [GT_CLASS_ACTIVATION] = GT_CATEGORY_ELEMENTWISE,
+    [GT_CLASS_SAMPLING] = GT_CATEGORY_OTHER,
+    [GT_CLASS_SOFTMAX] = GT_CATEGORY_REDUCTION,
+    [GT_CLASS_EMBEDDING] = GT_CATEGORY_OTHER,
+    [GT_CLASS_ELEMENTWISE] = GT_CATEGORY_ELEMENTWISE,
+    [GT_CLASS_REDUCE] = GT_CATEGORY_REDUCTION,
+    [GT_CLASS_OPTIMIZER] = GT_CATEGORY_OPTIMIZER,
+    [GT_CLASS_OTHER] = GT_CATEGORIES,
 };
 
 struct gt_categories {
     gt_interner *strings;
     gt_op_categories *of_ops;
-    gt_keywords *words;
-    gt_keyword_set sets[GT_LENGTH(rules)];
+    gt_kernel_classifier *of_names;
     gt_map known; /* name and op, said and who asked for it, to the category */
 };
 
@@ -166,8 +134,7 @@ gt_categories *gt_categories_new(gt_interner *strings)
     gt_categories *c = gt_alloc_zero(1, sizeof *c);
     c->strings = strings;
     c->of_ops = gt_op_categories_new(strings, NULL);
-    c->words = gt_keywords_new();
-    for (size_t i = 0; i < GT_LENGTH(rules); i++) c->sets[i] = gt_keywords_add(c->words, rules[i].words);
+    c->of_names = gt_kernel_classifier_new(strings);
     return c;
 }
 
@@ -175,18 +142,9 @@ void gt_categories_free(gt_categories *c)
 {
     if (!c) return;
     gt_op_categories_free(c->of_ops);
-    gt_keywords_free(c->words);
+    gt_kernel_classifier_free(c->of_names);
     gt_map_free(&c->known);
     gt_free(c);
-}
-
-/* GT_CATEGORIES if no word decides. */
-static gt_category by_words(gt_categories *c, uint32_t name)
-{
-    gt_keyword_set found = gt_keywords_find(c->words, gt_interner_get(c->strings, name));
-    for (size_t i = 0; i < GT_LENGTH(rules); i++)
-        if (gt_keyword_sets_intersect(&found, &c->sets[i])) return rules[i].category;
-    return GT_CATEGORIES;
 }
 
 static gt_category by_names(gt_categories *c, const gt_gpu_work *work)
@@ -195,8 +153,8 @@ static gt_category by_names(gt_categories *c, const gt_gpu_work *work)
     if (said == GT_STR_NONE && work->op != GT_STR_NONE)
         said = gt_op_categories_of(c->of_ops, work->op, work->name);
     gt_category found = look_up(gt_interner_get(c->strings, said));
-    if (found == GT_CATEGORIES) found = by_words(c, work->name);
-    if (found == GT_CATEGORIES) found = by_words(c, work->op);
+    if (found == GT_CATEGORIES) found = of_class[gt_kernel_classifier_class(c->of_names, work->name)];
+    if (found == GT_CATEGORIES) found = of_class[gt_kernel_classifier_class(c->of_names, work->op)];
     return found == GT_CATEGORIES ? GT_CATEGORY_OTHER : found;
 }
 

@@ -10,7 +10,7 @@
 
 #include "base/interner.h"
 
-enum { GT_KEYWORDS_MAX = 256 };
+enum { GT_KEYWORDS_MAX = 512 };
 
 typedef struct gt_keyword_set {
     uint64_t bits[GT_KEYWORDS_MAX / 64];

@@ -4,7 +4,7 @@
  * period after it, is what the layers cover. */
 #include "analysis/graphs/layers.h"
 
-#include "analysis/serving/kernel_classifier.h"
+#include "analysis/kernel_classifier.h"
 
 enum { SHORTEST_PERIOD = 3, LONGEST_PERIOD = 512 };
 

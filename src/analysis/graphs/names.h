@@ -3,7 +3,7 @@
  * Nothing in a replayed graph says which op a kernel belongs to. Its name says a part of it:
  *
  *     class, stem    the kind of work, and the name without sizes and data types
- *                    (analysis/serving/kernel_classifier.h)
+ *                    (analysis/kernel_classifier.h)
  *     op             the only op that launches such a kernel, if there is only one: a functor of ATen that
  *                    fills a tensor is aten::fill_. GEMMs and attention never have one: many ops launch them
  *     helper         it is the second kernel of an op, such as the reduction of a GEMM that was split
@@ -11,7 +11,7 @@
  * Names and ops are string ids of one interner. What was found out about a name is kept. */
 #pragma once
 
-#include "analysis/serving/kernel_classifier.h"
+#include "analysis/kernel_classifier.h"
 
 typedef struct gt_kernel_name {
     uint32_t stem; /* its number */

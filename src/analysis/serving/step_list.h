@@ -20,7 +20,7 @@
  *     interval = span + gap + outside - overlap. */
 #pragma once
 
-#include "analysis/serving/kernel_classifier.h"
+#include "analysis/kernel_classifier.h"
 #include "trace/pytorch/pytorch.h"
 #include "trace/step_names.h"
 
