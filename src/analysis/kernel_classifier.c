@@ -88,7 +88,7 @@ static const struct {
     {GT_CLASS_NORM,
      "layernorm layer_norm rmsnorm rms_norm batchnorm batch_norm groupnorm group_norm instancenorm "
      "instance_norm l2norm norm2d bn_fw bn_bw ln_fwd ln_bwd gammabeta rowwisemoments cucomputegradinput "
-     "computeinternalgradients welford",
+     "computeinternalgradients fusedparams welford",
      NULL},
     {GT_CLASS_SAMPLING, "sampling", NULL}, /* flashinfer::sampling */
     {GT_CLASS_ATTENTION,
@@ -127,6 +127,8 @@ static const struct {
     {GT_CLASS_SOFTMAX, "softmax logsumexp", NULL},
     {GT_CLASS_EMBEDDING, "embedding indexselect gather_kernel vectorized_gather vocab lookup", NULL},
     {GT_CLASS_ATTENTION, "_fwd_kernel _stage1_ _stage2_ flashinfer flash_infer", NULL},
+    {GT_CLASS_MOE_ROUTE, "moe expert", NULL},
+    {GT_CLASS_KV_CACHE, "cache slot_mapping block_table req_to_token kv_pool", NULL},
     {GT_CLASS_REDUCE, "reduce sum_kernel mean_kernel cumsum scan rocprim cub::", NULL},
     {GT_CLASS_ELEMENTWISE,
      "elementwise pointwise functor where_kernel unrolled catarray fill copy cast convert compare triton_ "

@@ -169,6 +169,10 @@ static const struct {
     {"_dynamic_mxfp4_quant_kernel", "quant"},
     {"triton_poi_fused__scaled_dot_product_flash_attention_clone_3", "elementwise"},
     {"void at::native::upsample_bilinear2d_out_frame<float>()", "elementwise"},
+    {"void moe::dev::finalize::finalizeKernel<bf16>()", "moe_route"},
+    {"write_req_to_token_pool_triton", "kv_cache"},
+    {"_compute_slot_mapping_kernel", "kv_cache"},
+    {"void at::native::(anonymous namespace)::ComputeFusedParamsCUDAKernel<float>()", "norm"},
     {"unheard_of", "other"},
 };
 
