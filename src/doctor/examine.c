@@ -122,7 +122,7 @@ static void examine_trace(gt_inspection *p, gt_trace_kind kind, const gt_read_op
     if (read) kinds[row].conclude(p);
     if (read) add_query(d);
     if (!read) gt_supported_command_add(d, "report", false, d->problem);
-    if (d->usable) d->next = gt_diagnosis_command(d, "gputally report", d->path, NULL);
+    if (d->usable && !d->next) d->next = gt_diagnosis_command(d, "gputally report", d->path, NULL);
     gt_report_free(&report);
     gt_report_options_free(&options);
     if (!d->usable && read) try_chrome(p, given);

@@ -23,7 +23,7 @@ typedef struct event_counts {
     double first_us, last_us;
     int64_t first_step, last_step;
     size_t listed;      /* steps of a server or of generation with GPU work, also inferred ones */
-    server_kind server; /* by the annotations of its steps */
+    server_kind server; /* by the annotations of its steps; SGLang may also write those of vLLM */
     bool is_short;      /* they do not say how long the sequences are */
     bool is_jax, is_inferred, is_capture;
     int64_t capture_batch;
@@ -39,7 +39,6 @@ static server_kind server_of(gt_step_kind kind)
 static void count_listed(event_counts *c, const gt_event_view *trace)
 {
     gt_step_list *steps = gt_step_list_find(trace);
-    if (steps->count) c->server = server_of(steps->steps[0].said.kind);
     for (size_t i = 0; i < steps->count; i++) c->is_short |= steps->steps[i].said.sk_sum == GT_STEP_UNKNOWN;
     if (gt_step_list_serves(steps)) {
         c->listed = steps->on_gpu_count;
@@ -60,7 +59,10 @@ static void extend_span(event_counts *c, double start_us, double end_us)
 static void count_annotation(event_counts *c, gt_str name, gt_map *steps, uint32_t name_id)
 {
     c->annotations++;
-    c->server_steps[gt_step_name_kind(name)]++;
+    c->server_steps[gt_step_any_name_kind(name)]++;
+    gt_step_said said;
+    server_kind server = gt_step_name_says(name, &said) ? server_of(said.kind) : NO_SERVER;
+    if (server > c->server) c->server = server;
     if (!gt_str_starts_with(name, step_prefix)) return;
     uint32_t *seen = gt_map_put(steps, name_id, 0);
     if (*seen != GT_MAP_NONE) return;
@@ -355,7 +357,7 @@ static void add_gaps(gt_inspection *p, const event_counts *c, const gt_event_vie
             "decode_cost does not tell batch and context apart, and attention in decode steps has no "
             "flops",
             lengths);
-    if (c->is_capture)
+    if (c->is_capture) {
         gt_missing_add(d, "replay",
                        c->capture_batch == GT_STEP_UNKNOWN
                            ? "the kernels: this is a graph capture"
@@ -363,7 +365,9 @@ static void add_gaps(gt_inspection *p, const event_counts *c, const gt_event_vie
                                                c->capture_batch),
                        "its kernels did not run, so times say nothing",
                        "give it with --capture_folder to the report on a trace that replays the graph");
-    else
+        d->next = "gputally report TRACE --capture_folder FOLDER";
+        d->next_text = "TRACE replays the graph, FOLDER has this capture";
+    } else
         add_step_gap(p, c);
     add_rank_gap(p);
 }

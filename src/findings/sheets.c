@@ -104,6 +104,7 @@ static gt_table *overview_sheet(const gt_findings *f)
     const gt_schedule *s = f->schedule;
     gt_table *sheet = gt_overview_new(s->strings);
     gt_overview_add_text(sheet, "verdict", gt_trust_verdict(f->trust.verdict));
+    if (s->is_capture) gt_overview_add_text(sheet, "contents", "graph capture");
     gt_overview_add_text(sheet, "device", *f->gpu.name ? f->gpu.name : "unknown");
     if (f->gpu.is_deduced) gt_overview_add_text(sheet, "device_by", "properties");
     add_rates(sheet, f->arch);

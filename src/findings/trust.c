@@ -615,10 +615,13 @@ gt_trust gt_trust_judge(const gt_trust_input *input)
 {
     const gt_schedule *s = input->schedule;
     gt_trust trust = {0};
-    add(&trust, "T0", s->op_count ? 0 : 1, NO_LIMIT, 0, "%s",
-        s->op_count ? "The trace has GPU events."
-                    : "The trace has no GPU events, so it does not say when the GPU worked.");
-    if (!s->op_count) {
+    bool is_usable = s->op_count && !s->is_capture;
+    add(&trust, "T0", is_usable ? 0 : 1, NO_LIMIT, 0, "%s",
+        is_usable ? "The trace has GPU events."
+        : s->is_capture
+            ? "This is a graph capture: its kernels did not run, so it does not say when the GPU worked."
+            : "The trace has no GPU events, so it does not say when the GPU worked.");
+    if (!is_usable) {
         if (input->is_cut_off) judge_steps(s, true, &trust);
         judge_account(input->account, &trust);
         return trust;

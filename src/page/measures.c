@@ -104,6 +104,7 @@ static void find_window(gt_page_measures *m, const gt_page_source *source)
         m->device_is_deduced = text_fact(overview, "device_by") != NULL;
         m->device_count = fact(overview, "device_count");
         m->capture_ms = fact(overview, "capture_ms");
+        m->is_graph_capture = text_fact(overview, "contents") != NULL;
     } else {
         m->window_ns = whole_ns(fact(facts, "window_end") - fact(facts, "window_start"));
         m->window_steps = (double)count_steps(steps, true);

@@ -63,7 +63,8 @@ typedef struct gt_page_measures {
     const char *device; /* NULL: unknown */
     bool device_is_deduced;
     double device_count;
-    double capture_ms; /* NaN: unknown */
+    double capture_ms;     /* NaN: unknown */
+    bool is_graph_capture; /* its kernels did not run */
     gt_page_repair repair;
     gt_page_roofline roofline;
     double total_ms[GT_PART_KINDS]; /* COMMUNICATION, COPY: in the whole trace, hidden or not; NaN: unknown */

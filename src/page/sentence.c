@@ -1,6 +1,7 @@
 /* The verdict in one sentence: what limits the step? The first of these that is true:
  *
  *     no GPU events        "The trace has no GPU events."
+ *     a graph capture      "This is a graph capture: its kernels did not run."
  *     idle, 10 % or more   "The GPU is idle *60 %* of a *77.7 ms* step: it waits for the data loader."
  *     communication, ...   "Communication that nothing hides takes *35 %* of a *77.7 ms* step."
  *     copies, ...          "Copies that nothing hides take *12 %* of a *77.7 ms* step."
@@ -137,8 +138,9 @@ static gt_page_part_kind limit_of(const gt_page_measures *m)
 
 void gt_page_add_sentence(const gt_page_measures *m, gt_buffer *out)
 {
-    if (m->window_ns <= 0) {
-        gt_buffer_add_cstr(out, "The trace has no GPU events.");
+    if (m->window_ns <= 0 || m->is_graph_capture) {
+        gt_buffer_add_cstr(out, m->is_graph_capture ? "This is a graph capture: its kernels did not run."
+                                                    : "The trace has no GPU events.");
         return;
     }
     gt_page_part_kind limit = limit_of(m);
@@ -160,7 +162,7 @@ static void add_plain(const char *text, gt_buffer *out)
 void gt_page_add_limit(const gt_page_measures *m, gt_buffer *out)
 {
     gt_buffer sentence = {0};
-    if (m->window_ns <= 0 || limit_of(m) == GT_PART_COMPUTATION) return;
+    if (m->window_ns <= 0 || m->is_graph_capture || limit_of(m) == GT_PART_COMPUTATION) return;
     gt_page_add_sentence(m, &sentence);
     sentence.bytes[0] = (char)tolower((unsigned char)sentence.bytes[0]);
     sentence.len--; /* the full stop */

@@ -185,6 +185,11 @@ void gt_answers_add_unimportant(const gt_answers *a, gt_buffer *out)
     gt_page_source source = {.sheets = a->tables};
     gt_page_measures measures = gt_page_measures_find(&source);
     gt_buffer limit = {0};
+    if (measures.is_graph_capture) {
+        gt_page_add_sentence(&measures, out);
+        gt_page_measures_free(&measures);
+        return;
+    }
     gt_page_add_limit(&measures, &limit);
     gt_page_measures_free(&measures);
     if (!limit.len && idle_ms >= idle_share * step_ms) /* of all ranks */

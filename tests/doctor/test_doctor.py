@@ -218,10 +218,16 @@ def test_recording_a_server(binary):
             write(folder, "t.json", server(name, **settings))
             found = one(folder, "t.json")
             line = found["recording"]
+            assert "split" in can(found), found
             assert all(words in line for words in commands), (name, line)
             assert all(option in line for option in fixes.values()) and (lengths in line) == (lengths in fixes.values()), line
             equal({item["id"]: item["fix"] for item in found["missing"] if item["fix"] in options}, fixes)
             assert "VLLM_TORCH_PROFILER_DIR" not in line and "ProfilerActivity" not in line, line
+    with Folder(binary) as folder:  # an image of SGLang that also writes the annotations of vLLM
+        document = server(DETAILED)
+        document["traceEvents"].append({"ph": "X", "cat": "user_annotation", "name": "step[DECODE bs=2]", "pid": 1, "tid": 1, "ts": 1001, "dur": 90})
+        write(folder, "t.json", document)
+        assert "SERVER/start_profile -H" in one(folder, "t.json")["recording"]
     with Folder(binary) as folder:  # only what SGLang cannot record is missing
         write(folder, "t.json", server("step[DECODE bs=2 g_sq=2 g_sqsq=2 g_sqsk=9 g_sk=9]", record_shapes=1, with_stack=1))
         found = one(folder, "t.json")

@@ -205,7 +205,9 @@ def check_capture(binary, _, replayed, is_capture):
                 trace.run("kernel", "nvjet_tst", 5, trace.now, grid=[1, 1, 1])
         trace.call("cudaStreamEndCapture_v10000")
     sheets, text = report(binary, trace)
-    said = "this is a graph capture (batch 32)" in text
+    said = all(part in text for part in ("this is a graph capture (batch 32)", "This is a graph capture: its kernels did not run, so it does not say"))
+    if said and ("idle 97" in text or "does not launch" in text):
+        return [text[:500]]
     return [] if said == is_capture and not (said and sheets.get("findings")) else [text[:300]]
 
 
