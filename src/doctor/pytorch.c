@@ -31,7 +31,7 @@ typedef struct event_counts {
 
 static server_kind server_of(gt_step_kind kind)
 {
-    bool is_vllm = kind == GT_STEP_VLLM_DETAILED || kind == GT_STEP_VLLM;
+    bool is_vllm = kind == GT_STEP_VLLM_DETAILED || kind == GT_STEP_VLLM || kind == GT_STEP_VLLM_NEW;
     bool is_sglang = kind == GT_STEP_SGLANG_DETAILED || kind == GT_STEP_SGLANG;
     return is_vllm ? VLLM : is_sglang ? SGLANG : kind == GT_STEP_TRTLLM ? TRTLLM : NO_SERVER;
 }

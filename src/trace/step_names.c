@@ -13,6 +13,7 @@ static const char *const phase_names[GT_SERVING_PHASES] = {
 static const char *const kind_names[GT_STEP_KINDS] = {
     [GT_STEP_VLLM_DETAILED] = "vllm_detailed",
     [GT_STEP_VLLM] = "vllm_native",
+    [GT_STEP_VLLM_NEW] = "vllm_new_cached",
     [GT_STEP_SGLANG_DETAILED] = "sglang_detailed",
     [GT_STEP_SGLANG] = "sglang_native",
     [GT_STEP_ATOM_DETAILED] = "atom_detailed",
@@ -93,6 +94,19 @@ static bool says_vllm(gt_name_reader r, gt_step_said *s)
            gt_name_skip(&r, "(") && gt_name_number(&r, &s->context_tokens) &&
            gt_name_skip(&r, ")_generation_") && gt_name_number(&r, &s->generation_requests) &&
            gt_name_skip(&r, "(") && gt_name_number(&r, &s->generation_tokens) && gt_name_skip(&r, ")");
+}
+
+/* execute_new_1_cached_7, as older versions write it: requests that begin and those that are running, which
+ * generate unless their prompt is in chunks. */
+static bool says_vllm_new(gt_name_reader r, gt_step_said *s)
+{
+    *s = unknown(GT_STEP_VLLM_NEW, 1);
+    if (!gt_name_skip(&r, "execute_new_") || !gt_name_number(&r, &s->context_requests) ||
+        !gt_name_skip(&r, "_cached_") || !gt_name_number(&r, &s->generation_requests))
+        return false;
+    s->context_tokens = s->context_requests ? GT_STEP_UNKNOWN : 0;
+    s->generation_tokens = s->generation_requests;
+    return true;
 }
 
 /* ---- SGLang ---- */
@@ -228,8 +242,9 @@ static bool says_profiler(gt_name_reader r, gt_step_said *s)
 bool gt_step_name_says(gt_str name, gt_step_said *said)
 {
     gt_name_reader r = gt_name_read(name);
-    return says_vllm_detailed(r, said) || says_vllm(r, said) || says_sglang(r, said) || says_atom(r, said) ||
-           says_trtllm(r, said) || says_diffusion(r, said) || says_profiler(r, said);
+    return says_vllm_detailed(r, said) || says_vllm(r, said) || says_vllm_new(r, said) ||
+           says_sglang(r, said) || says_atom(r, said) || says_trtllm(r, said) || says_diffusion(r, said) ||
+           says_profiler(r, said);
 }
 
 bool gt_range_is_step(gt_str *name)

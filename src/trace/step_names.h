@@ -21,6 +21,7 @@ typedef enum gt_serving_phase {
 typedef enum gt_step_kind {
     GT_STEP_VLLM_DETAILED,
     GT_STEP_VLLM,
+    GT_STEP_VLLM_NEW,
     GT_STEP_SGLANG_DETAILED,
     GT_STEP_SGLANG,
     GT_STEP_ATOM_DETAILED,

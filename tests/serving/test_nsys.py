@@ -162,7 +162,7 @@ def check_times(binary, _, write, ending, unknown=()):
 
 MODES = {"execute_context_1(9)_generation_0(0)": "prefill", "execute_context_1(9)_generation_3(3)": "mixed",
          "execute_context_0(0)_generation_3(9)": "verify", generate.vllm_detailed("decode", 3, 3, 99): "decode",
-         "step[EXTEND bs=2 toks=40]": "prefill", "step[MIXED bs=3 c=1 g=2 c_sq=9 g_sq=2]": "mixed", "step[TARGET_VERIFY bs=8 toks=32]": "verify",
+         "execute_new_1_cached_3": "mixed", "step[EXTEND bs=2 toks=40]": "prefill", "step[MIXED bs=3 c=1 g=2 c_sq=9 g_sq=2]": "mixed", "step[TARGET_VERIFY bs=8 toks=32]": "verify",
          "step[DRAFT_EXTEND bs=8]": "draft", "step[DRAFT_EXTEND_V2 bs=8]": "draft", "step[DECODE bs=8]": "draft", "step[IDLE bs=0]": "idle",
          "prefill[bs=2 tok=40 ctx=[20, 20]]": "prefill", "decode[bs=3/4 tok=3 d=3]": "decode",
          "[Executor] _forward_step 1: 2 ctx reqs, 0 gen reqs": "prefill", "[Executor] _forward_step 2: 1 ctx reqs, 7 gen reqs": "mixed",
