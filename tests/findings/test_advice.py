@@ -63,6 +63,24 @@ def check_synchronisation(binary, folder):
     return []
 
 
+def check_place(binary, folder):
+    """Of calls that are made equally often, that which waits is named, not the one that is made first."""
+    program = Program()
+    with program.function("train.py(1): <module>"):
+        for number in range(6):
+            with program.step(number):
+                with program.function("train.py(5): begin"):
+                    program.synchronise()
+                for _ in range(40):
+                    program.matmul(150)
+                with program.function("train.py(9): read"):
+                    program.synchronise()
+            program.host(2000)
+    finding = test_simulated.report(binary, program)[0]["host_sync"]
+    assert finding["where"] == "train.py(9): read", finding
+    return []
+
+
 def check_blocking(binary, folder, us):
     """The gain is that of launches that do not wait."""
     blocking, usual = loop(lambda program: None, Blocking(), us=us), loop(lambda program: None, us=us)
@@ -77,7 +95,7 @@ def check_blocking(binary, folder, us):
 
 def cases():
     found = [harness.Case(f"blocking launches of {us} us", check_blocking, us) for us in (60, 150, 1000)]
-    return found + [harness.Case("loader", check_loader), harness.Case("synchronisation", check_synchronisation)]
+    return found + [harness.Case("loader", check_loader), harness.Case("synchronisation", check_synchronisation), harness.Case("place", check_place)]
 
 
 if __name__ == "__main__":

@@ -896,6 +896,32 @@ static void test_launching_stands_before_a_small_cause(void **state)
     }
 }
 
+static void test_launching_stands_after_a_larger_unknown_cause(void **state)
+{
+    (void)state;
+    /* 450 us of launching, and host code that the trace does not show, with half the credibility. */
+    for (int64_t unknown_us = 400; unknown_us <= 600; unknown_us += 200) {
+        made *m = new_made();
+        m->schedule.has_stacks = false;
+        for (int step = 0; step < 4; step++) {
+            begin_step(m);
+            spend(m, GT_CAUSE_UNTRACED, unknown_us, GT_NONE);
+            for (int i = 0; i < 10; i++) {
+                spend(m, GT_CAUSE_LAUNCH, 40, GT_NONE);
+                launch_kernel(m, "k", 10, 5);
+            }
+        }
+        end_made(m);
+        set_idle(m, GT_CAUSE_UNTRACED, unknown_us);
+        set_idle(m, GT_CAUSE_LAUNCH, 450);
+        gt_finding_list *list = run_rules(m);
+        assert_int_equal(expect_gain(list, "launch_bound", 450)->rank, unknown_us < 450 ? 1 : 2);
+        assert_int_equal(expect_gain(list, "host_untraced", (double)unknown_us)->rank,
+                         unknown_us < 450 ? 2 : 1);
+        end_test(m, list);
+    }
+}
+
 static void test_launching_stands_after_calls_that_cut_it(void **state)
 {
     (void)state;
@@ -1113,6 +1139,7 @@ int main(void)
         cmocka_unit_test(test_gpu_findings_behind_the_profilers_cost_are_found),
         cmocka_unit_test(test_launching_stands_after_synchronisation),
         cmocka_unit_test(test_launching_stands_before_a_small_cause),
+        cmocka_unit_test(test_launching_stands_after_a_larger_unknown_cause),
         cmocka_unit_test(test_launching_stands_after_calls_that_cut_it),
         cmocka_unit_test(test_ranges_of_gains),
         cmocka_unit_test(test_host_gains_end_at_the_idle_time_of_the_host),

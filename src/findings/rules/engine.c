@@ -587,10 +587,14 @@ static void put_residual_last(const found_rules *found)
 {
     static const double much_more = 5;
     gt_finding *largest = NULL;
+    double residual_ns = 0;
+    for (size_t i = 0; i < found->count; i++)
+        if (found->rows[i]->flags & RULE_RESIDUAL) residual_ns = larger(residual_ns, found->items[i].gain_ns);
     for (size_t i = 0; i < found->count; i++) {
         gt_finding *finding = &found->items[i];
+        bool is_unclear = found->rows[i]->flags & RULE_UNCLEAR && finding->gain_ns < residual_ns;
         bool names_repair =
-            !(found->rows[i]->flags & (RULE_RESIDUAL | RULE_VAGUE | RULE_UNCLEAR)) && !is_first_use(finding);
+            !is_unclear && !(found->rows[i]->flags & (RULE_RESIDUAL | RULE_VAGUE)) && !is_first_use(finding);
         if (names_repair && !finding->is_gpu && !gt_finding_is_hint(finding) &&
             finding->gain_pct >= medium_pct && (!largest || finding->score > largest->score))
             largest = finding;

@@ -166,12 +166,12 @@ static void judge_waits(const gt_rule_input *input, gt_finding *finding, int64_t
 }
 
 /* How long calls wait after which the only step launches nothing more: what would follow them is not
- * recorded. `device_ns`: in those that wait for all of the device, as programs do before they stop recording.
+ * recorded. `of_device`: one of them waits for all of the device, as programs do before they stop recording.
  */
-static int64_t final_wait_ns(const gt_schedule *schedule, int64_t *device_ns)
+static int64_t final_wait_ns(const gt_schedule *schedule, bool *of_device)
 {
     int64_t wait_ns = 0;
-    *device_ns = 0;
+    *of_device = false;
     if (!schedule->window.is_one_step) return 0;
     for (size_t p = schedule->point_count; p-- > 0;) {
         const gt_host_point *point = &schedule->points[p];
@@ -181,7 +181,7 @@ static int64_t final_wait_ns(const gt_schedule *schedule, int64_t *device_ns)
         if (!is_sync) continue;
         gt_str name = gt_interner_get(schedule->strings, schedule->events[point->event].name);
         wait_ns += point->wait_ns;
-        if (gt_str_contains(name, "DeviceSynchronize")) *device_ns += point->wait_ns;
+        *of_device |= gt_str_contains(name, "DeviceSynchronize");
     }
     return wait_ns;
 }
@@ -190,15 +190,15 @@ static int64_t final_wait_ns(const gt_schedule *schedule, int64_t *device_ns)
  * then. */
 static bool waits_at_the_end(const gt_rule_input *input, gt_finding *finding, int64_t wait_ns)
 {
-    int64_t device_ns, final_ns = final_wait_ns(input->schedule, &device_ns);
+    bool of_device;
+    int64_t final_ns = final_wait_ns(input->schedule, &of_device);
     if (final_ns <= 0 || (double)final_ns < 0.5 * (double)wait_ns) return false;
-    bool is_of_recording = 2 * device_ns > wait_ns;
-    finding->confidence = is_of_recording ? GT_CONFIDENCE_LOW : GT_CONFIDENCE_MEDIUM;
+    finding->confidence = of_device ? GT_CONFIDENCE_LOW : GT_CONFIDENCE_MEDIUM;
     gt_rule_evidence(finding,
                      "the host waits %.2f ms in these calls, %s of it at the end of the only step: %s",
                      gt_rule_ms(input, (double)wait_ns), final_ns == wait_ns ? "all" : "most",
-                     is_of_recording ? "perhaps only because the recording ends there"
-                                     : "the gain assumes that the next step would begin meanwhile");
+                     of_device ? "perhaps only because the recording ends there"
+                               : "the gain assumes that the next step would begin meanwhile");
     return true;
 }
 
@@ -241,11 +241,20 @@ static bool cuts_launches(const gt_schedule *schedule, const bool *in_trip)
     return 2 * longest * schedule->window.steps < launches;
 }
 
+/* The site with most calls; of equal ones, that which waits longest. */
+static uint32_t main_site(const gt_tally *sites, const gt_tally *waits)
+{
+    uint32_t main = sites->items[0].text;
+    for (size_t i = 1; i < sites->item_count && sites->items[i].sum == sites->items[0].sum; i++)
+        if (gt_tally_of(waits, sites->items[i].text) > gt_tally_of(waits, main)) main = sites->items[i].text;
+    return main;
+}
+
 bool gt_rule_host_sync(const gt_rule_input *input, gt_finding *finding)
 {
     const gt_schedule *schedule = input->schedule;
     bool *in_trip = gt_rule_points_in_trips(schedule);
-    gt_tally sites = {0};
+    gt_tally sites = {0}, waits = {0};
     size_t calls = 0, in_window = 0;
     uint32_t outside_site = GT_STR_NONE; /* if none is in the window */
     int64_t wait_ns = 0, call_ns = 0;
@@ -259,6 +268,7 @@ bool gt_rule_host_sync(const gt_rule_input *input, gt_finding *finding)
         wait_ns += point->wait_ns;
         call_ns += point->end_ns - point->start_ns;
         gt_tally_add(&sites, point->sync_site, 1);
+        gt_tally_add(&waits, point->sync_site, (double)point->wait_ns);
     }
     if (calls > 0) {
         double steps = (double)schedule->window.steps;
@@ -270,7 +280,7 @@ bool gt_rule_host_sync(const gt_rule_input *input, gt_finding *finding)
         finding->title = gt_rule_text("%s %s%s %s the host from running ahead of the GPU", count.text,
                                       in_window ? "per " : "outside the window", in_window ? input->per : "",
                                       strncmp(count.text, "1 ", 2) == 0 ? "keeps" : "keep");
-        finding->where = gt_rule_string(input, in_window ? sites.items[0].text : outside_site);
+        finding->where = gt_rule_string(input, in_window ? main_site(&sites, &waits) : outside_site);
         if (!in_window) finding->confidence = GT_CONFIDENCE_LOW; /* nothing shows that they repeat */
         if (!waits_at_the_end(input, finding, wait_ns))
             say_waits(input, finding, (double)wait_ns, (double)call_ns);
@@ -287,6 +297,7 @@ bool gt_rule_host_sync(const gt_rule_input *input, gt_finding *finding)
         finding->held_ns = (double)edit_points(schedule, in_trip, &finding->edit) / steps;
     }
     gt_tally_free(&sites);
+    gt_tally_free(&waits);
     gt_free(in_trip);
     return calls > 0;
 }
