@@ -187,25 +187,34 @@ bool gt_rule_decode_gap(const gt_rule_input *input, gt_finding *finding)
 
 /* ---- decode_idle_in_step ---- */
 
+static const char capture_decode[] =
+    "Capture decode as CUDA or HIP graphs (vLLM: not --enforce-eager; SGLang: not "
+    "--disable-cuda-graph) for the batch sizes that you run.";
+
 bool gt_rule_decode_idle_in_step(const gt_rule_input *input, gt_finding *finding)
 {
     generation g;
     if (!find_generation(input, &g) || g.idle_ns < least_share * g.took_ns) return false;
     bool has_graphs = g.graph_ops * 2 >= g.ops;
     finding->id = "decode_idle_in_step";
+    bool is_jax = input->schedule->origin == GT_BY_JAX; /* whose profiles do not tell graphs */
     /* With graphs it is not known what would end the idle time. */
-    finding->confidence = has_graphs ? GT_CONFIDENCE_LOW : GT_CONFIDENCE_HIGH;
+    finding->confidence = has_graphs || is_jax ? GT_CONFIDENCE_LOW : GT_CONFIDENCE_HIGH;
     finding->title =
         gt_rule_text("The GPU is idle for %.2f ms within each decode step%s", ms(g.idle_ns / (double)g.steps),
-                     has_graphs ? "" : ": its kernels are launched one by one");
-    gt_rule_evidence(finding,
-                     "%.0f%% of the time of %zu decode steps; %.0f%% of their GPU operations are in graphs",
-                     100 * g.idle_ns / g.took_ns, g.steps, 100 * (double)g.graph_ops / (double)g.ops);
+                     has_graphs || is_jax ? "" : ": its kernels are launched one by one");
+    double idle_pct = 100 * g.idle_ns / g.took_ns, graph_pct = 100 * (double)g.graph_ops / (double)g.ops;
+    if (is_jax)
+        gt_rule_evidence(finding, "%.0f%% of the time of %zu decode steps", idle_pct, g.steps);
+    else
+        gt_rule_evidence(
+            finding, "%.0f%% of the time of %zu decode steps; %.0f%% of their GPU operations are in graphs",
+            idle_pct, g.steps, graph_pct);
     finding->advice = gt_rule_text(
         "%s", has_graphs ? "Look at the gaps of the sheet graph_replays, and at what is launched before the "
                            "graph and after it."
-                         : "Capture decode as CUDA or HIP graphs (vLLM: not --enforce-eager; SGLang: not "
-                           "--disable-cuda-graph) for the batch sizes that you run.");
+              : is_jax   ? "Use XLA's command buffers, and one jax.jit for the whole step."
+                         : capture_decode);
     set_gain(input, finding, &g, g.idle_ns);
     return true;
 }
@@ -389,12 +398,12 @@ static void advise(const gt_rule_input *input, gt_finding *finding, gt_serving_p
     bool is_launch = strcmp(finding->id, "launch_bound") == 0 && !finding->where;
     if (!is_launch) return;
     finding->where = gt_rule_string(input, site_of_idle(input, phase, GT_CAUSE_LAUNCH));
+    if (input->schedule->origin == GT_BY_JAX) return;
     gt_free(finding->advice);
-    finding->advice = gt_rule_text(
-        "%s", phase == GT_SERVING_PREFILL
-                  ? "Use torch.compile or piecewise graphs, larger chunks, or batch prompts."
-                  : "Capture decode as CUDA or HIP graphs (vLLM: not --enforce-eager; SGLang: not "
-                    "--disable-cuda-graph) for the batch sizes that you run.");
+    finding->advice =
+        gt_rule_text("%s", phase == GT_SERVING_PREFILL
+                               ? "Use torch.compile or piecewise graphs, larger chunks, or batch prompts."
+                               : capture_decode);
 }
 
 void gt_rule_find_phase(const gt_rule_input *input, gt_finding *finding, const double *edited_ns)
