@@ -453,6 +453,8 @@ bool gt_child_run(const gt_child_setup *setup, gt_child_result *result, gt_error
         settle(&w);
     }
     restore_signals(old);
+    w.over = true;
+    take_signals(&w); /* those since the last look at the pipe */
     close_pair(signal_pipe);
     for (int i = 0; i < 2; i++) {
         if (w.sources[i].descriptor >= 0) close(w.sources[i].descriptor);

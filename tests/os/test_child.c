@@ -287,6 +287,25 @@ static void names_a_missing_loader(void **state)
     assert_string_equal(gt_child_spawn_problem(missing[0], failure), strerror(ENOENT));
 }
 
+/* Waits until the command has ended, and gets the signal with the last bytes, which are read after that. */
+static bool send_at_the_end(void *context, gt_child_stream stream, gt_str line)
+{
+    (void)context;
+    (void)stream;
+    if (line.len == 5) usleep(300000);
+    if (line.len == 4) raise(SIGHUP);
+    return true;
+}
+
+static void notes_a_signal_after_the_end(void **state)
+{
+    (void)state;
+    const gt_child_result result =
+        run_shell("echo first; printf last", (gt_child_setup){.line = send_at_the_end});
+    assert_int_equal(result.exit_code, 0);
+    assert_int_equal(result.interrupted, SIGHUP);
+}
+
 int main(void)
 {
     int descriptor = mkstemp(log_path);
@@ -301,6 +320,7 @@ int main(void)
         cmocka_unit_test(kills_a_child_that_ignores_sigterm),
         cmocka_unit_test(ends_what_is_left),
         cmocka_unit_test(forwards_signals),
+        cmocka_unit_test(notes_a_signal_after_the_end),
         cmocka_unit_test(waits_for_its_own_signal_in_slurm),
         cmocka_unit_test(does_not_wait_for_background_processes),
         cmocka_unit_test(line_callback_can_drop_lines),
