@@ -234,28 +234,44 @@ class Skipped(Exception):
 ALL_SKIPPED = 77  # the exit code of a script that could test nothing: ctest lists it as skipped
 
 
-def run_functions(tests):
-    """Runs pairs of name and function; a function that raises is a failure. Returns the exit code."""
-    tally, skipped = Tally(), 0
-    for name, function in tests:
-        try:
-            function()
-            tally.add(name, [])
-        except Skipped as reason:
+def run_functions(tests, lane=lambda name: ""):
+    """Runs pairs of name and function; a function that raises is a failure. Tests of one lane run one after another, lanes at the same time:
+    for tests that mostly wait. Returns the exit code."""
+    tests, tally, skipped, lanes = list(tests), Tally(), 0, {}
+    for place, (name, function) in enumerate(tests):
+        lanes.setdefault(lane(name), []).append((place, name, function))
+    outcomes = {}
+
+    def run_lane(members):
+        for place, _, function in members:
+            try:
+                function()
+            except Exception as problem:
+                outcomes[place] = problem
+    first, *others = list(lanes.values()) or [[]]
+    threads = [threading.Thread(target=run_lane, args=(members,)) for members in others]
+    for thread in threads:
+        thread.start()
+    run_lane(first)  # some tests handle signals, which only the main thread can
+    for thread in threads:
+        thread.join()
+    for place, (name, _) in enumerate(tests):
+        problem = outcomes.get(place)
+        if isinstance(problem, Skipped):
             skipped += 1
-            print(f"skipped {name}: {reason}")
-        except Exception as problem:
-            tally.add(name, [f"{type(problem).__name__}: {problem}".replace("\n", "\n     ")])
+            print(f"skipped {name}: {problem}")
+        else:
+            tally.add(name, [f"{type(problem).__name__}: {problem}".replace("\n", "\n     ")] if problem else [])
     code = tally.finish()
     return ALL_SKIPPED if skipped and not tally.passed + tally.failed else code
 
 
-def run_test_functions(description, module):
-    """The main function of a script whose tests are functions test_NAME(binary): module is its globals()."""
+def run_test_functions(description, module, lane=lambda name: ""):
+    """The main function of a script whose tests are functions test_NAME(binary): module is its globals(), lane as in run_functions."""
     parser = argparse.ArgumentParser(description=description.splitlines()[0])
     parser.add_argument("--bin", required=True)
     parser.add_argument("only", nargs="?", default="")
     options = parser.parse_args()
     binary = require_binary(options.bin)
     return run_functions([(name[5:].replace("_", " "), lambda function=function: function(binary))
-                          for name, function in module.items() if name.startswith("test_") and options.only in name])
+                          for name, function in module.items() if name.startswith("test_") and options.only in name], lane)

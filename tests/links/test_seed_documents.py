@@ -41,7 +41,7 @@ TORCHRUN = """#!/bin/sh
 for word; do case $word in training.output_dir=*) folder=${word#*=} ;; esac; done
 echo "torchrun $*"
 mkdir -p "$folder" && cp -r "$TRACES" "$folder/torch_profiler" || exit 1
-[ -z "$ROCPROF_OUTPUT_PATH" ] || exec python3 "$HIP_PROGRAM" --processes 3
+[ -z "$ROCPROF_OUTPUT_PATH" ] || exec python3 "$HIP_PROGRAM"
 """
 EXTENSION = """from TraceLens.PerfModel import GEMM
 
@@ -248,26 +248,6 @@ def run_document(binary, document):
         CHECKS.get(document.number, lambda _: None)(folder)
 
 
-class Started:
-    """A test that begins at once and mostly waits; calling it waits for its end."""
-
-    def __init__(self, function):
-        self.problem = None
-        self.thread = threading.Thread(target=self.run, args=(function,))
-        self.thread.start()
-
-    def run(self, function):
-        try:
-            function()
-        except BaseException as problem:
-            self.problem = problem
-
-    def __call__(self):
-        self.thread.join()
-        if self.problem:
-            raise self.problem
-
-
 def check_extension(folder):
     """The category that the extension defines is in the last report."""
     done = subprocess.run([sys.executable, folder.file("generate_perf_report_pytorch.py"), "--profile_json_path", "traces/profile.json", "--extension_file", "my_extension.py",
@@ -388,7 +368,8 @@ def main():
     tests = [(document.name, lambda document=document: run_document(binary, document)) for document in seed_table.DOCUMENTS[:-1]]
     tests += madengine_tests(binary) + [("extraction", check_extraction), ("table", check_table)]
     tests = [(name, test) for name, test in tests if options.only in name]
-    return harness.run_functions([(name, Started(test) if name == seed_table.GEMMS.name else test) for name, test in sorted(tests, key=lambda t: t[0] == seed_table.GEMMS.name)])
+    # The sweeps mostly wait, and so do jobs of SLURM.
+    return harness.run_functions(tests, lambda name: "sweeps" if name == seed_table.GEMMS.name else name.endswith("on a real SLURM"))
 
 
 if __name__ == "__main__":

@@ -57,16 +57,20 @@ class Png:
             at += 12 + length
         raw, stride = zlib.decompress(packed), 3 * self.width
         self.rows, before = [], bytes(stride)
+        low, high = (int.from_bytes(bytes([bits]) * stride, "big") for bits in (0x7f, 0x80))
         for y in range(self.height):
             kind, line = raw[y * (stride + 1)], bytearray(raw[y * (stride + 1) + 1:(y + 1) * (stride + 1)])
-            for i in range(stride if kind else 0):
+            if kind == 2:  # all bytes at once: the sums of the lower seven bits, and the highest bits
+                one, other = int.from_bytes(line, "big"), int.from_bytes(before, "big")
+                line = ((one & low) + (other & low) ^ (one ^ other) & high).to_bytes(stride, "big")
+            for i in range(stride if kind not in (0, 2) else 0):
                 left = line[i - 3] if i >= 3 else 0
                 up, corner = before[i], before[i - 3] if i >= 3 else 0
                 if kind == 4:
                     guess = left + up - corner
                     nearest = min((abs(guess - left), 0, left), (abs(guess - up), 1, up), (abs(guess - corner), 2, corner))[2]
                 else:
-                    nearest = (0, left, up, (left + up) // 2)[kind]
+                    nearest = left if kind == 1 else (left + up) // 2
                 line[i] = (line[i] + nearest) & 255
             self.rows.append(bytes(line))
             before = self.rows[-1]
@@ -79,8 +83,8 @@ class Png:
         """Left, top, right and bottom of the frame: the columns and rows that are mostly of its colour."""
         def near(pixel):
             return all(abs(a - b) < 24 for a, b in zip(pixel, FRAME))
-        columns = [x for x in range(self.width) if sum(near(self.at(x, y)) for y in range(0, self.height, 4)) > self.height / 8]
-        rows = [y for y in range(self.height) if sum(near(self.at(x, y)) for x in range(0, self.width, 4)) > self.width / 8]
+        columns = [x for x in range(self.width) if sum(near(self.at(x, y)) for y in range(0, self.height, 16)) > self.height / 32]
+        rows = [y for y in range(self.height) if sum(near(self.at(x, y)) for x in range(0, self.width, 16)) > self.width / 32]
         return min(columns), min(rows), max(columns), max(rows)
 
 
