@@ -6,12 +6,14 @@ a run without the fault.
 """
 import argparse
 import csv
+import json
 import os
 import random
 import sys
 import tempfile
 
 from tests.common import harness
+from tests.findings.generate_parallel import generate, tensor_parallel
 from tests.findings.small_cluster import Cluster
 
 STAGES, REPLICAS, MICRO, STEPS = 4, 3, 4, 5
@@ -92,6 +94,26 @@ def check_left_out(binary, folder):
     return [] if "of the time in communication (all_to_allv) is not compared" in texts and "stands out" not in texts else [texts]
 
 
+def check_unnamed(binary, folder, late_ms):
+    """Kernels name no process group (PyTorch before 2.2): tensor parallelism of pairs of ranks, and gradients of every second one."""
+    traces, out = os.path.join(folder, "run"), os.path.join(folder, "out")
+    generate(traces, tensor_parallel(), faults=[("data", 5, 1000 * late_ms)] if late_ms else [])
+    for name in os.listdir(traces):
+        with open(os.path.join(traces, name), encoding="utf-8") as file:
+            trace = json.load(file)
+        for event in trace["traceEvents"]:
+            for key in ("Process Group Name", "Process Group Ranks", "Process Group Description"):
+                event.get("args", {}).pop(key, None)
+        with open(os.path.join(traces, name), "w", encoding="utf-8") as file:
+            json.dump(trace, file)
+    done = harness.run([binary, "report", traces, "-q", "--no_html", "--output_csvs_dir", out])
+    with open(os.path.join(out, "collective", "findings.csv"), encoding="utf-8") as file:
+        found = [(row["ranks"], float(row["gain_ms"])) for row in csv.DictReader(file) if row["id"] in OF_RANKS]
+    if not late_ms:
+        return [f"of a healthy run: {found}"] if found else []
+    return [] if len(found) == 1 and found[0][0] == "5" and abs(found[0][1] - late_ms) < 0.1 * late_ms else [f"{found} {done.stderr}"]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bin", required=True)
@@ -112,6 +134,9 @@ def main():
     for name, make, without, wanted in cases:
         with tempfile.TemporaryDirectory(prefix="gputally-test-") as folder:
             tally.add(name, check(binary, folder, make(), without, wanted))
+    for late_ms in (0, 4):
+        with tempfile.TemporaryDirectory(prefix="gputally-test-") as folder:
+            tally.add(f"groups without names, {late_ms} ms late", check_unnamed(binary, folder, late_ms))
     with tempfile.TemporaryDirectory(prefix="gputally-test-") as folder:
         tally.add("exchanges that are left out", check_left_out(binary, folder))
     return tally.finish()

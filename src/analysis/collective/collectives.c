@@ -299,31 +299,6 @@ bool gt_collectives_are_sound(const gt_table *rows, int64_t rank)
 
 /* ---- all ranks together ---- */
 
-static bool all_groups_unknown(const gt_table *table)
-{
-    const uint32_t *groups = gt_table_column(table, GT_COL_PROCESS_GROUP_NAME)->texts;
-    for (size_t row = 0; row < table->row_count; row++)
-        if (groups[row] != GT_STR_NONE &&
-            strcmp(gt_interner_get(table->strings, groups[row]).bytes, "Unknown_Group") != 0)
-            return false;
-    return true;
-}
-
-/* The rows of a rank are next to each other. */
-static bool ranks_have_one_stream(const gt_table *table)
-{
-    const int64_t *ranks = gt_table_column(table, GT_COL_RANK)->ints;
-    const uint32_t *streams = gt_table_column(table, GT_COL_STREAM)->texts;
-    uint32_t stream = GT_STR_NONE; /* the only stream of this rank so far */
-    for (size_t row = 0; row < table->row_count; row++) {
-        if (row && ranks[row] != ranks[row - 1]) stream = GT_STR_NONE;
-        if (streams[row] == GT_STR_NONE) continue;
-        if (stream != GT_STR_NONE && stream != streams[row]) return false;
-        stream = streams[row];
-    }
-    return true;
-}
-
 static void name_groups(gt_table *table, bool by_order_alone)
 {
     uint32_t *groups = gt_table_column(table, GT_COL_PROCESS_GROUP_NAME)->texts;
@@ -402,10 +377,10 @@ bool gt_collectives_number_by_steps(gt_table *rows, const int64_t *steps, gt_col
         gt_table_select(rows, NULL, 0);
         return false;
     }
-    bool one_stream = ranks_have_one_stream(rows);
+    bool one_stream = gt_ranks_have_one_stream(rows);
     gt_collectives_separate_groups(rows);
     read_json(rows);
-    bool by_order_alone = one_stream && all_groups_unknown(rows);
+    bool by_order_alone = one_stream && gt_all_groups_unknown(rows);
     name_groups(rows, by_order_alone);
     number_in_groups(rows, by_order_alone, steps, unlike);
     gt_table_widen_ints(rows);

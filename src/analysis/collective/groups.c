@@ -107,11 +107,64 @@ static named_list *find_named_lists(const gt_table *rows, const gt_groups *group
     return items;
 }
 
+bool gt_all_groups_unknown(const gt_table *table)
+{
+    const uint32_t *groups = gt_table_column(table, GT_COL_PROCESS_GROUP_NAME)->texts;
+    for (size_t row = 0; row < table->row_count; row++)
+        if (groups[row] != GT_STR_NONE &&
+            strcmp(gt_interner_get(table->strings, groups[row]).bytes, "Unknown_Group") != 0)
+            return false;
+    return true;
+}
+
+bool gt_ranks_have_one_stream(const gt_table *table)
+{
+    const int64_t *ranks = gt_table_column(table, GT_COL_RANK)->ints;
+    const uint32_t *streams = gt_table_column(table, GT_COL_STREAM)->texts;
+    uint32_t stream = GT_STR_NONE; /* the only stream of this rank so far */
+    for (size_t row = 0; row < table->row_count; row++) {
+        if (row && ranks[row] != ranks[row - 1]) stream = GT_STR_NONE;
+        if (streams[row] == GT_STR_NONE) continue;
+        if (stream != GT_STR_NONE && stream != streams[row]) return false;
+        stream = streams[row];
+    }
+    return true;
+}
+
+static void name_by_kind(gt_table *rows)
+{
+    static const gt_col keys[] = {GT_COL_COLLECTIVE_NAME, GT_COL_GROUP_SIZE, GT_COL_IN_MSG_NELEMS};
+    gt_groups kinds = gt_groups_find(rows, keys, GT_LENGTH(keys), (gt_group_options){.keep_nulls = true});
+    uint32_t *labels = gt_alloc((kinds.count + 1) * sizeof *labels);
+    const uint32_t *collectives = gt_table_column(rows, GT_COL_COLLECTIVE_NAME)->texts;
+    for (size_t k = 0; k < kinds.count; k++) {
+        uint32_t row = kinds.first_row[k];
+        gt_str name = gt_interner_get(rows->strings, collectives[row]);
+        gt_buffer label = {0};
+        gt_buffer_add_format(&label, "\"Unknown_Group:%s", name.bytes);
+        gt_collective_type type = gt_collective_type_of(name.bytes);
+        bool has_equal_sizes = type != GT_COLLECTIVE_OTHER && type != GT_COLLECTIVE_ALLTOALLV;
+        for (size_t i = 1; i < GT_LENGTH(keys) - !has_equal_sizes; i++) {
+            double number = gt_column_number(gt_table_column(rows, keys[i]), row);
+            if (!isnan(number)) gt_buffer_add_format(&label, ":%.0f", number);
+        }
+        gt_buffer_add_cstr(&label, "\"");
+        labels[k] = gt_interner_add(rows->strings, label.bytes, label.len);
+        gt_buffer_free(&label);
+    }
+    uint32_t *names = gt_table_column(rows, GT_COL_PROCESS_GROUP_NAME)->texts;
+    for (size_t row = 0; row < rows->row_count; row++) names[row] = labels[kinds.of_row[row]];
+    gt_free(labels);
+    gt_groups_free(&kinds);
+}
+
 void gt_collectives_separate_groups(gt_table *rows)
 {
     static const gt_col keys[] = {GT_COL_PROCESS_GROUP_NAME, GT_COL_PROCESS_GROUP_RANKS};
     const int64_t *ranks = rows->row_count ? gt_table_column(rows, GT_COL_RANK)->ints : NULL;
-    if (!ranks || ranks[0] == ranks[rows->row_count - 1] || !has_name_with_two_lists(rows)) return;
+    if (!ranks || ranks[0] == ranks[rows->row_count - 1]) return;
+    if (gt_all_groups_unknown(rows) && !gt_ranks_have_one_stream(rows)) name_by_kind(rows);
+    if (!has_name_with_two_lists(rows)) return;
     gt_groups groups = gt_groups_find(rows, keys, GT_LENGTH(keys), (gt_group_options){.keep_nulls = true});
     size_t count;
     named_list *items = find_named_lists(rows, &groups, &count);

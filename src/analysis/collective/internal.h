@@ -59,6 +59,10 @@ gt_collective_shifts gt_collective_shifts_find(const gt_table *rows, const gt_gr
 /* Gives process groups with the same name and no rank in common names of their own. The rows are those of all
  * ranks, in order of ranks, before their JSON is read. Does nothing if that was done. */
 void gt_collectives_separate_groups(gt_table *rows);
+/* No kernel says its process group. */
+bool gt_all_groups_unknown(const gt_table *rows);
+/* The rows of a rank are next to each other. */
+bool gt_ranks_have_one_stream(const gt_table *rows);
 
 /* ---- lists of aggregations (aggregations.c) ---- */
 

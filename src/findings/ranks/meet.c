@@ -1,6 +1,6 @@
 /* Which kernels of different ranks end together, so that one of them waits for the others?
  *
- *     collectives                        those of nccl_implicit_sync
+ *     collectives                        those of nccl_implicit_sync; by group (unnamed.c)
  *     all_to_allv                        if each rank sends something to each other one
  *     a send and the receive of it       the n-th from one rank to another in a process group, on both sides
  *
@@ -198,7 +198,10 @@ gt_meetings gt_maker_find_meetings(gt_model_maker *m)
 {
     const gt_collective_sync *sync = m->input->sync;
     gt_meetings meetings = {0};
-    for (size_t i = 0; i < sync->count; i++) add_collective(&meetings, sync->matches, sync->collectives[i]);
+    for (size_t i = 0; i < sync->count; i++)
+        if (!gt_maker_is_unnamed(m, sync->collectives[i]))
+            add_collective(&meetings, sync->matches, sync->collectives[i]);
+    gt_maker_add_unnamed(m, &meetings);
     size_t count;
     uint32_t *full = gt_collective_all2allv_full(sync->matches, &count);
     for (size_t i = 0; i < count; i++) add_collective(&meetings, sync->matches, full[i]);

@@ -418,6 +418,8 @@ static void choose_bases(gt_model_maker *m, const uint32_t *places)
         uint32_t usual = alike ? gt_most_frequent_index(bases, count) : GT_NONE;
         while (usual != GT_NONE && places[usual] < places[c] && is_impossible(model, c, usual))
             usual = chosen[usual];
+        /* Runs go through collectives in order; only where ranks contradict each other does a base come later. */
+        if (usual != GT_NONE && places[usual] >= places[c]) usual = GT_NONE;
         chosen[c] = usual;
         for (size_t i = begin; i < begin + count; i++) {
             gt_rank_entry *entry = &model->entries[i];
@@ -426,7 +428,6 @@ static void choose_bases(gt_model_maker *m, const uint32_t *places)
                 entry->base = entry->reference = usual;
             if (own == GT_NONE || (entry->base != GT_NONE && places[own] < places[entry->base]))
                 entry->base = base_of_late(model, chosen, places, entry, own);
-            /* Runs go through collectives in order; only damaged traces have a base that comes later. */
             if (entry->base != GT_NONE && places[entry->base] >= places[c]) entry->base = GT_NONE;
             if (entry->base == GT_NONE) entry->reference = GT_NONE;
             if (entry->previous != GT_NONE && places[entry->previous] >= places[c]) entry->previous = GT_NONE;

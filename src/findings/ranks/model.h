@@ -223,6 +223,11 @@ typedef struct gt_meetings {
     size_t row_count, row_capacity;
 } gt_meetings;
 
+/* unnamed.c: whether more ranks are in a collective of the matches than in its group, whose ranks are
+ * unknown, and adding such collectives of groups that can be told. */
+bool gt_maker_is_unnamed(const gt_model_maker *m, size_t collective);
+void gt_maker_add_unnamed(const gt_model_maker *m, gt_meetings *meetings);
+
 /* meet.c: also sets the stages of the model. */
 gt_meetings gt_maker_find_meetings(gt_model_maker *m);
 void gt_meetings_free(gt_meetings *meetings);
