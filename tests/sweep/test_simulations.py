@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
 """Simulated sweeps whose truth is known (simulate_sweeps.py), decided by the program's own statistics.
 
-The tables of docs/sweep.md have more sweeps and all cases. Here, limits are those that the documentation claims, plus what chance adds in
+The tables of docs/sweep.md have all cases, LONG=1 has more sweeps. Here, limits are those that the documentation claims, plus what chance adds in
 one of a thousand tests (binomial distribution)."""
 import math
 import os
 import random
 import sys
 
-from tests.common.harness import Case, run_cases
+from tests.common.harness import LONG, Case, run_cases
 from tests.sweep import most_found, reference_decide, simulate_sweeps
 
-SWEEPS = 400
+SWEEPS = 2000 if LONG else 150
+GATES = SWEEPS // 4
 
 
 def programs_of(binary):
@@ -80,12 +81,12 @@ def check_gates(programs):
     problems = []
     for noise, settings, repeats, outliers in (("equal", 1, 5, 0), ("equal", 8, 5, 0.05), ("unequal", 4, 5, 0.15), ("mixed", 8, 10, 0),
                                                ("equal", 16, 3, 0.15)):
-        failed = simulate_sweeps.gate_rates(programs, SWEEPS, 10, settings, repeats, noise, outliers, 0)
-        if failed > at_most(0.02):
+        failed = simulate_sweeps.gate_rates(programs, GATES, 10, settings, repeats, noise, outliers, 0)
+        if failed > at_most(0.02, GATES):
             problems.append(f"{noise} noise, {settings} settings, {repeats} repeats, {outliers:.0%} outliers: {failed:.1%} false failures")
     for settings, repeats, outliers in (1, 5, 0), (8, 5, 0), (1, 5, 0.05), (8, 5, 0.05), (1, 10, 0.15), (8, 10, 0.15):
-        missed = 1 - simulate_sweeps.gate_rates(programs, SWEEPS, 11, settings, repeats, "equal", outliers, 0.05)
-        if missed > at_most(0.05):
+        missed = 1 - simulate_sweeps.gate_rates(programs, GATES, 11, settings, repeats, "equal", outliers, 0.05)
+        if missed > at_most(0.05, GATES):
             problems.append(f"{settings} settings, {repeats} repeats, {outliers:.0%} outliers: a change of 5 % is missed in {missed:.1%}")
     return problems
 
