@@ -91,7 +91,7 @@ static bool are_close(const gt_schedule *schedule, alloc_call *calls, size_t cou
         last = later(last, calls[i].start_ns + calls[i].ns);
     }
     double launches = launches_until(schedule, last) - launches_until(schedule, first);
-    return (double)(last - first) - sum_ns <= close_share * window_ns &&
+    return (double)last - (double)first - sum_ns <= close_share * window_ns &&
            launches <= few_launches * launches_until(schedule, INT64_MAX);
 }
 
