@@ -65,11 +65,12 @@ def shared_string(binary, folder):
 
 
 def long_strings(binary, folder):
-    """Keys of 30,000 bytes, which Excel allows, in 1,000 rows."""
+    """Keys of 30,000 bytes, which Excel allows, in 1,000 rows: not 30 GB of pairs."""
     path = os.path.join(folder, "book.xlsx")
     write_workbook(path, "x" * 30_000, 1000)
     outcome = harness.run([binary, "compare", path, path, "--names", "one", "two", "--output_csvs_dir", os.path.join(folder, "out"), "--quiet"])
-    return [] if outcome.code == 0 else [outcome.stderr[:300]]
+    _, cells = harness.read_csv(os.path.join(folder, "out", "ops_summary.csv"))
+    return [] if outcome.code == 0 and len(cells) == 1000 and "so many rows have equal keys" in outcome.stderr else [outcome.stderr[:300]]
 
 
 CASES = [harness.Case("15,000 equal keys", equal_keys, 15_000), harness.Case("100,000 equal keys", equal_keys, 100_000),

@@ -139,6 +139,8 @@ static void name_by_kind(gt_table *rows)
     const uint32_t *collectives = gt_table_column(rows, GT_COL_COLLECTIVE_NAME)->texts;
     for (size_t k = 0; k < kinds.count; k++) {
         uint32_t row = kinds.first_row[k];
+        labels[k] = GT_STR_NONE;
+        if (isnan(gt_column_number(gt_table_column(rows, GT_COL_GROUP_SIZE), row))) continue;
         gt_str name = gt_interner_get(rows->strings, collectives[row]);
         gt_buffer label = {0};
         gt_buffer_add_format(&label, "\"Unknown_Group:%s", name.bytes);
@@ -153,7 +155,8 @@ static void name_by_kind(gt_table *rows)
         gt_buffer_free(&label);
     }
     uint32_t *names = gt_table_column(rows, GT_COL_PROCESS_GROUP_NAME)->texts;
-    for (size_t row = 0; row < rows->row_count; row++) names[row] = labels[kinds.of_row[row]];
+    for (size_t row = 0; row < rows->row_count; row++)
+        if (labels[kinds.of_row[row]] != GT_STR_NONE) names[row] = labels[kinds.of_row[row]];
     gt_free(labels);
     gt_groups_free(&kinds);
 }

@@ -198,14 +198,29 @@ static gt_table *tagged_copy(const gt_compared *report, const gt_compare_rule *r
 }
 
 /* A join may have 16 cells per cell of all tables and per table, which no keys that are nearly unique need,
- * and these. n rows with equal keys on both sides would become n^2 rows. */
-enum { CELLS_PER_CELL = 16, CELLS_AT_LEAST = 4 << 20 };
+ * and these; fewer if cells have more than these bytes of text on average. n rows with equal keys on both sides
+ * would become n^2 rows. */
+enum { CELLS_PER_CELL = 16, CELLS_AT_LEAST = 4 << 20, TEXT_BYTES = 64 };
+
+static size_t text_bytes(const gt_table *table)
+{
+    size_t bytes = 0;
+    for (size_t c = 0; c < table->column_count; c++)
+        for (size_t row = 0; table->columns[c].type == GT_TYPE_STRING && row < table->row_count; row++) {
+            uint32_t text = table->columns[c].texts[row];
+            if (text != GT_STR_NONE) bytes += gt_interner_get(table->strings, text).len;
+        }
+    return bytes;
+}
 
 static size_t most_cells(gt_table *const *tables, size_t count)
 {
-    size_t cells = 0;
-    for (size_t i = 0; i < count; i++) cells += tables[i]->row_count * tables[i]->column_count;
-    return cells * count * CELLS_PER_CELL + CELLS_AT_LEAST;
+    size_t cells = 1, bytes = 0;
+    for (size_t i = 0; i < count; i++) {
+        cells += tables[i]->row_count * tables[i]->column_count;
+        bytes += text_bytes(tables[i]);
+    }
+    return (cells * count * CELLS_PER_CELL + CELLS_AT_LEAST) / (bytes / cells / TEXT_BYTES + 1);
 }
 
 static gt_table *join_all(gt_table *const *tables, size_t count, const gt_compare_rule *rule, gt_error *error)
