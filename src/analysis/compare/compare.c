@@ -198,8 +198,8 @@ static gt_table *tagged_copy(const gt_compared *report, const gt_compare_rule *r
 }
 
 /* A join may have 16 cells per cell of all tables and per table, which no keys that are nearly unique need,
- * and these; fewer if cells have more than these bytes of text on average. n rows with equal keys on both sides
- * would become n^2 rows. */
+ * and these; fewer if cells have more than these bytes of text on average. n rows with equal keys on both
+ * sides would become n^2 rows. */
 enum { CELLS_PER_CELL = 16, CELLS_AT_LEAST = 4 << 20, TEXT_BYTES = 64 };
 
 static size_t text_bytes(const gt_table *table)
