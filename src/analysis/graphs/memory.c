@@ -63,7 +63,8 @@ static gt_op_reads reads_of(const finder *f, uint32_t index)
     static const gt_op_reads none = {.op = GT_NO_EVENT};
     const gt_listed_op *op = &f->steps->ops[index];
     if (!op->in_graph)
-        return op->call == GT_NO_EVENT ? none : gt_op_reads_around(f->trace, f->values, op->call);
+        return op->call == GT_NO_EVENT ? none
+                                       : gt_op_reads_around(f->trace, f->found->strings, f->values, op->call);
     const gt_graph_claim *claim = f->graphs ? gt_graphs_claim(f->graphs, index) : NULL;
     if (!claim || claim->token == GT_NO_TOKEN || claim->by_name || claim->confidence == GT_CLAIM_LOW)
         return none;

@@ -147,12 +147,13 @@ static void read_inputs(size_t i, const gt_value *dims, const gt_value *types, g
     reads->is_cached = use == CACHED;
 }
 
-gt_op_reads gt_op_reads_around(const gt_linked_view *trace, gt_values *values, uint32_t call)
+gt_op_reads gt_op_reads_around(const gt_linked_view *trace, const gt_interner *strings, gt_values *values,
+                               uint32_t call)
 {
     gt_op_reads reads = {.op = GT_NO_EVENT};
     for (uint32_t op = gt_pytorch_cpu_op_above(trace, call); op != GT_NO_EVENT;
          op = gt_pytorch_cpu_op_above(trace, op)) {
-        size_t place = find_op(gt_event_name(&trace->events, op));
+        size_t place = find_op(gt_interner_get(strings, trace->events.name[op]));
         if (place == GT_LENGTH(ops)) continue;
         uint32_t dims, types;
         gt_store_string_ids_at(trace->store, GT_EVENT_INPUT_DIMS, &op, 1, &dims);

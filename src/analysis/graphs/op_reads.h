@@ -13,5 +13,7 @@ typedef struct gt_op_reads {
     double kv_bytes;     /* of its keys and values per token; 0: it has none */
 } gt_op_reads;
 
-/* Of the innermost op around a call that is known to read any. `values` are those of the trace's strings. */
-gt_op_reads gt_op_reads_around(const gt_linked_view *trace, gt_values *values, uint32_t call);
+/* Of the innermost op around a call that is known to read any. `strings` are the trace's, or a copy of them
+ * where another thread adds to the trace's; `values` are those of the same strings. */
+gt_op_reads gt_op_reads_around(const gt_linked_view *trace, const gt_interner *strings, gt_values *values,
+                               uint32_t call);

@@ -46,7 +46,7 @@ static call_facts find_facts(const gt_linked_view *trace, gt_values *values, con
     for (size_t i = 0; i < count; i++) {
         uint32_t op = gt_pytorch_cpu_op_above(trace, calls[i]);
         facts.ops[i] = op != GT_NO_EVENT ? op : calls[i];
-        facts.reads[i] = gt_op_reads_around(trace, values, calls[i]);
+        facts.reads[i] = gt_op_reads_around(trace, trace->events.strings, values, calls[i]);
     }
     gt_module_frames_around(modules, &trace->events, calls, count, facts.modules);
     return facts;
