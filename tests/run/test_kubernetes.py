@@ -491,9 +491,9 @@ def interrupting_twice(binary):
                                    stderr=subprocess.PIPE, text=True)
         equal(process.stdout.readline(), "started\n")
         process.send_signal(signal.SIGINT)
-        time.sleep(1)
+        time.sleep(3)
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=30)
+        process.communicate(timeout=harness.WALL_SECONDS)
         equal(process.returncode, 3)
         equal([name for name in p.cluster.left() if not name.startswith("pods/")], [])
 
