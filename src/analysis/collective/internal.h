@@ -56,7 +56,8 @@ gt_collective_shifts gt_collective_shifts_find(const gt_table *rows, const gt_gr
 
 /* ---- different process groups of one name (groups.c) ---- */
 
-/* Gives process groups with the same name and no rank in common names of their own. The rows are those of all
+/* Gives process groups with the same name and no rank in common names of their own, and so collectives of
+ * different kinds that name no group, if ranks have several streams. The rows are those of all
  * ranks, in order of ranks, before their JSON is read. Does nothing if that was done. */
 void gt_collectives_separate_groups(gt_table *rows);
 /* No kernel says its process group. */

@@ -198,9 +198,9 @@ static gt_table *tagged_copy(const gt_compared *report, const gt_compare_rule *r
 }
 
 /* A join may have 16 cells per cell of all tables and per table, which no keys that are nearly unique need,
- * and these; fewer if cells have more than these bytes of text on average. n rows with equal keys on both
- * sides would become n^2 rows. */
-enum { CELLS_PER_CELL = 16, CELLS_AT_LEAST = 4 << 20, TEXT_BYTES = 64 };
+ * and these; fewer if cells have more than these bytes of text on average, but those that unique keys need. n
+ * rows with equal keys on both sides would become n^2 rows. */
+enum { CELLS_PER_CELL = 16, CELLS_OF_UNIQUE = 2, CELLS_AT_LEAST = 4 << 20, TEXT_BYTES = 64 };
 
 static size_t text_bytes(const gt_table *table)
 {
@@ -220,7 +220,9 @@ static size_t most_cells(gt_table *const *tables, size_t count)
         cells += tables[i]->row_count * tables[i]->column_count;
         bytes += text_bytes(tables[i]);
     }
-    return (cells * count * CELLS_PER_CELL + CELLS_AT_LEAST) / (bytes / cells / TEXT_BYTES + 1);
+    size_t most = (cells * count * CELLS_PER_CELL + CELLS_AT_LEAST) / (bytes / cells / TEXT_BYTES + 1);
+    size_t unique = cells * count * CELLS_OF_UNIQUE;
+    return most > unique ? most : unique;
 }
 
 static gt_table *join_all(gt_table *const *tables, size_t count, const gt_compare_rule *rule, gt_error *error)

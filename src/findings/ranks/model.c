@@ -418,7 +418,8 @@ static void choose_bases(gt_model_maker *m, const uint32_t *places)
         uint32_t usual = alike ? gt_most_frequent_index(bases, count) : GT_NONE;
         while (usual != GT_NONE && places[usual] < places[c] && is_impossible(model, c, usual))
             usual = chosen[usual];
-        /* Runs go through collectives in order; only where ranks contradict each other does a base come later. */
+        /* Runs go through collectives in order; only where ranks contradict each other does a base come
+         * later. */
         if (usual != GT_NONE && places[usual] >= places[c]) usual = GT_NONE;
         chosen[c] = usual;
         for (size_t i = begin; i < begin + count; i++) {

@@ -77,12 +77,6 @@ static unnamed *list_unnamed(const gt_model_maker *m, size_t *count)
     return list;
 }
 
-/* The i-th rank of the group that begins with `first`. */
-static size_t member(size_t first, size_t distance, size_t i)
-{
-    return first + i * distance;
-}
-
 /* Whether a rank is the first one of its group. */
 static bool is_first(size_t rank, size_t distance, size_t size)
 {
@@ -102,7 +96,7 @@ static double difference_of(const gt_model_maker *m, const unnamed *list, size_t
             double least = INFINITY, most = -INFINITY;
             if (!is_first(first, distance, size)) continue;
             for (size_t i = 0; i < size; i++) {
-                uint32_t rank = (uint32_t)member(first, distance, i);
+                uint32_t rank = (uint32_t)(first + i * distance);
                 double passed = end_of(m, rows[rank], rank) - end_of(m, before[rank], rank);
                 least = fmin(least, passed);
                 most = fmax(most, passed);
@@ -141,8 +135,7 @@ static void add_groups(const gt_model_maker *m, const unnamed *one, size_t dista
     for (size_t first = 0; first < m->input->rank_count; first++) {
         if (!is_first(first, distance, one->size)) continue;
         for (size_t i = 0; i < one->size; i++)
-            GT_PUSH(meetings->rows, meetings->row_count, meetings->row_capacity,
-                    rows[member(first, distance, i)]);
+            GT_PUSH(meetings->rows, meetings->row_count, meetings->row_capacity, rows[first + i * distance]);
         GT_PUSH(meetings->ends, meetings->count, meetings->capacity, meetings->row_count);
     }
 }

@@ -57,9 +57,9 @@ static void put_text(event_reader *r, gt_store_cell *cells, uint64_t *present, i
     *present |= UINT64_C(1) << column;
 }
 
-static void put_ns(gt_store_cell *cells, uint64_t *present, int column, int64_t ns)
+static void put_ns(gt_store_cell *cells, uint64_t *present, int column, double ns)
 {
-    cells[column].time = (double)ns / 1e3;
+    cells[column].time = ns / 1e3;
     *present |= UINT64_C(1) << column;
 }
 
@@ -99,8 +99,10 @@ static void add_row(event_reader *r, gt_nsys_rows *rows, uint32_t number)
     if (!gt_nsys_int(rows, START, &start) || (is_nvtx && (is_range ? !ends : type == GT_NVTX_MARK))) return;
     put_text(r, cells, &present, GT_PLAIN_CATEGORY, category);
     if (is_nvtx) put_name(r, rows, cells, &present);
-    if (!is_nvtx || is_range) put_ns(cells, &present, GT_PLAIN_START, start);
-    if (ends && !is_flow) put_ns(cells, &present, GT_PLAIN_DURATION, end > start ? end - start : 0);
+    if (!is_nvtx || is_range) put_ns(cells, &present, GT_PLAIN_START, (double)start);
+    uint64_t dur_ns =
+        ends && end > start ? (uint64_t)end - (uint64_t)start : 0; /* may be more than an int64 */
+    if (ends && !is_flow) put_ns(cells, &present, GT_PLAIN_DURATION, (double)dur_ns);
     snprintf(text, sizeof text, "%lld", (long long)global);
     if (is_host) put_text(r, cells, &present, GT_PLAIN_THREAD, text);
     if (is_flow) put_text(r, cells, &present, GT_PLAIN_PHASE, "f");
